@@ -1,0 +1,173 @@
+/* Files: mapped reads, whole reads with a limit, atomic writes.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cancel.h"
+#include "base/error.h"
+#include "base/mem.h"
+
+static int open_file(const char *path, struct stat *info, ll_error *error, ll_status *status)
+{
+    int fd = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+                                    : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0 || fstat(fd, info) != 0) {
+        *status = error_errno(error, "file", path, errno);
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    if (S_ISDIR(info->st_mode)) {
+        *status = error_set(error, LL_ARGUMENT, "file", "%s is a directory; name a file in it", path);
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+ll_status file_map_open(const char *path, struct file_map *ret, ll_error *error)
+{
+    struct stat info;
+    ll_status status = LL_OK;
+    int fd = open_file(path, &info, error, &status);
+    if (fd < 0)
+        return status;
+    if (!S_ISREG(info.st_mode) || info.st_size <= 0) {
+        status = error_set(error, LL_FORMAT, "file", "%s is %s", path,
+                           S_ISREG(info.st_mode) ? "empty" : "not a regular file");
+        close(fd);
+        return status;
+    }
+    void *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (bytes == MAP_FAILED)
+        status = error_errno(error, "file", path, errno);
+    else
+        *ret = (struct file_map){bytes, (size_t)info.st_size};
+    close(fd);
+    return status;
+}
+
+void file_map_close(struct file_map *map)
+{
+    if (map->bytes)
+        munmap((void *)map->bytes, map->size);
+    *map = (struct file_map){0};
+}
+
+/* Waits for input in slices short enough for Ctrl-C to be answered at once. */
+static bool wait_readable(int fd, const ll_cancel *cancel)
+{
+    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+    while (!cancel_requested(cancel)) {
+        int ready = poll(&poll_fd, 1, 50);
+        if (ready > 0 || (ready < 0 && errno != EINTR))
+            return true;
+    }
+    return false;
+}
+
+static ll_status read_all(int fd, const char *path, size_t max_bytes, const ll_cancel *cancel,
+                          struct strbuf *out, ll_error *error)
+{
+    char block[65536];
+    size_t total = 0;
+    for (;;) {
+        if (!wait_readable(fd, cancel))
+            return error_set(error, LL_CANCELLED, "file", "reading %s was cancelled", path);
+        ssize_t got = read(fd, block, sizeof block);
+        if (got < 0 && (errno == EINTR || errno == EAGAIN))
+            continue;
+        if (got < 0)
+            return error_errno(error, "file", path, errno);
+        if (got == 0)
+            break;
+        total += (size_t)got;
+        if (total > max_bytes)
+            return error_set(error, LL_UNSUPPORTED, "file",
+                             "%s holds more than %zu bytes; raise the limit or split it", path, max_bytes);
+        strbuf_append(out, block, (size_t)got);
+        if (out->failed)
+            return error_nomem(error, "file", total);
+    }
+    return LL_OK;
+}
+
+ll_status file_read(const char *path, size_t max_bytes, const ll_cancel *cancel, struct strbuf *out,
+                    ll_error *error)
+{
+    struct stat info;
+    ll_status status = LL_OK;
+    int fd = open_file(path, &info, error, &status);
+    if (fd < 0)
+        return status;
+    status = read_all(fd, path, max_bytes, cancel, out, error);
+    close(fd);
+    return status;
+}
+
+static ll_status write_synced(int fd, const char *path, const char *bytes, size_t length, ll_error *error)
+{
+    for (size_t done = 0; done < length;) {
+        ssize_t wrote = write(fd, bytes + done, length - done);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote < 0)
+            return error_errno(error, "file", path, errno);
+        done += (size_t)wrote;
+    }
+    if (fsync(fd) != 0 && errno != EINVAL && errno != EROFS)
+        return error_errno(error, "file", path, errno);
+    return LL_OK;
+}
+
+/* A rename is only lasting once its folder is on disk. Failure to sync it loses nothing. */
+static void sync_folder(const char *path)
+{
+    char *copy = mem_copy_text(path, strlen(path));
+    if (!copy)
+        return;
+    int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)fsync(fd);
+        close(fd);
+    }
+    mem_free(copy);
+}
+
+ll_status file_write(const char *path, const char *bytes, size_t length, ll_error *error)
+{
+    struct strbuf temporary = {0};
+    strbuf_printf(&temporary, "%s.XXXXXX", path);
+    if (temporary.failed)
+        return error_nomem(error, "file", strlen(path));
+    int fd = mkstemp(temporary.text);
+    if (fd < 0) {
+        ll_status status = error_errno(error, "file", path, errno);
+        strbuf_fini(&temporary);
+        return status;
+    }
+    mode_t mask = umask(0);
+    umask(mask);
+    (void)fchmod(fd, 0666 & ~mask);
+    ll_status status = write_synced(fd, path, bytes, length, error);
+    if (close(fd) != 0 && status == LL_OK)
+        status = error_errno(error, "file", path, errno);
+    if (status == LL_OK && rename(temporary.text, path) != 0)
+        status = error_errno(error, "file", path, errno);
+    if (status != LL_OK)
+        unlink(temporary.text);
+    else
+        sync_folder(path);
+    strbuf_fini(&temporary);
+    return status;
+}

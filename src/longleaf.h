@@ -1,0 +1,431 @@
+/* The public API of longleaf: engine, model, session, document, plan, summary.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Nouns
+ *   engine    the devices, worker threads and log of one process
+ *   model     weights, tokenizer and chat template; shared by sessions
+ *   session   one timeline of tokens with its KV cache and logits; the verb is *sync*
+ *   document  text with pages, sections and byte offsets
+ *   plan      what will be computed before it is: windows, calls, tokens, memory
+ *   summary   a tree of partial summaries with the pages and bytes each rests on
+ *   run       one struct handed to every long call: who may cancel it, who hears of it
+ *
+ * Rules
+ *   1. No global state. Engines are independent. Locale, signals and standard streams are never
+ *      touched; nothing is printed; nothing exits the process.
+ *   2. A model may be shared by sessions on several threads. A session or document is used by one
+ *      thread at a time; a second mutating call returns LL_BUSY. Functions marked [any thread] may
+ *      be called from any thread at any moment; ll_cancel_request also from a signal handler.
+ *   3. Callbacks run on the calling thread, between steps, never with a lock held; they may call
+ *      [any thread] functions and nothing else of that object. Token text is always whole UTF-8
+ *      characters and lives until the callback returns.
+ *   4. close/free accept NULL. A session keeps its model alive, a model its engine: closing in any
+ *      order is safe.
+ *   5. Returned pointers belong to the object and live until its next mutating call.
+ *   6. Cancel leaves a session valid at the last finished token; ll_session_position tells where.
+ *      Errors do the same, LL_DEVICE excepted (close the session; the text says so).
+ *   7. Sizes by two calls: cap 0 returns the needed count and LL_OK.
+ *   8. Results come through last parameters, set only on success. `error` comes last and may be NULL.
+ *   9. Every options struct starts with its size; call its _init before changing fields.
+ */
+#ifndef LONGLEAF_H
+#define LONGLEAF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define LL_API_VERSION 1
+
+typedef struct ll_engine ll_engine;
+typedef struct ll_model ll_model;
+typedef struct ll_session ll_session;
+typedef struct ll_document ll_document;
+typedef struct ll_plan ll_plan;
+typedef struct ll_summary ll_summary;
+typedef struct ll_cancel ll_cancel;
+typedef int32_t ll_token;
+
+/* ---- status and errors ---------------------------------------------------------------------- */
+
+typedef enum ll_status { /* 0 is success, all else negative */
+    LL_OK = 0,
+    LL_NOMEM = -1,         /* the allocator refused, or a plan does not fit in memory     */
+    LL_IO = -2,            /* reading or writing failed; text holds the system's reason   */
+    LL_NOT_FOUND = -3,     /* no such file, key or item                                   */
+    LL_FORMAT = -4,        /* a file is damaged or lies about itself                      */
+    LL_UNSUPPORTED = -5,   /* sound, but not something this build can do                  */
+    LL_ARGUMENT = -6,      /* the caller's argument is out of range                       */
+    LL_STATE = -7,         /* not possible in the object's present state                  */
+    LL_BUSY = -8,          /* another thread is inside a mutating call                    */
+    LL_CANCELLED = -9,     /* the run's cancel flag was raised                            */
+    LL_CONTEXT_FULL = -10, /* more tokens than the context holds; text holds both numbers */
+    LL_DEVICE = -11,       /* the device failed; the session must be closed               */
+    LL_DEVICE_MEMORY = -12, /* the device has no room                                     */
+    LL_VERSION = -13,      /* struct size or plug-in version unknown                      */
+    LL_UNREADABLE = -14,   /* a document that cannot be read as text (scan, password, …)  */
+    LL_INTERNAL = -15      /* a broken invariant: a bug; text says which                  */
+} ll_status;
+
+typedef struct ll_error {
+    ll_status status;
+    int64_t offset;  /* byte offset in the file or text concerned, -1 when there is none */
+    char where[64];  /* the part that failed: "gguf", "tokenizer", a file name's tail …   */
+    char text[512];  /* one sentence for a person: what, where, what to do               */
+} ll_error;
+
+const char *ll_version(void);                       /* "0.1.0"                        [any thread] */
+int ll_api_version(void);                           /* LL_API_VERSION of the library  [any thread] */
+const char *ll_status_name(ll_status status);       /* "LL_OK"                        [any thread] */
+const char *ll_status_text(ll_status status);       /* a few words                    [any thread] */
+
+/* ---- runs: cancellation, tokens, progress ---------------------------------------------------- */
+
+typedef enum ll_flow { LL_CONTINUE, LL_STOP } ll_flow;
+
+typedef enum ll_phase {
+    LL_LOADING,     /* bytes of weights        */
+    LL_PREFILLING,  /* tokens of prompt        */
+    LL_DECODING,    /* tokens generated        */
+    LL_READING,     /* bytes of document       */
+    LL_CHUNKING,    /* bytes of document       */
+    LL_SUMMARIZING, /* windows                 */
+    LL_FUSING       /* model calls of fusion   */
+} ll_phase;
+
+typedef struct ll_choice { /* one alternative at one position */
+    ll_token token;
+    float logprob; /* natural logarithm, of the model's untouched distribution */
+} ll_choice;
+
+typedef struct ll_token_event {
+    ll_token token;
+    const char *text; /* whole UTF-8 that became printable with this token; may be empty */
+    size_t length;
+    float logprob;    /* of the chosen token in the model's untouched distribution */
+    size_t index;     /* 0 for the first generated token */
+    const ll_choice *choices; /* the best alternatives, best first; NULL unless asked for */
+    size_t choice_count;
+} ll_token_event;
+
+typedef struct ll_progress {
+    ll_phase phase;
+    uint64_t done, total; /* in the phase's unit; total 0 when unknown                     */
+    const char *label;    /* "window 3 of 22", a file name, or NULL                        */
+} ll_progress;
+
+typedef ll_flow (*ll_token_fn)(void *user, const ll_token_event *event);
+typedef void (*ll_progress_fn)(void *user, const ll_progress *progress);
+typedef void (*ll_log_fn)(void *user, int level, const char *module, const char *text);
+
+typedef struct ll_run {
+    size_t size;
+    ll_cancel *cancel;          /* may be NULL */
+    ll_token_fn on_token;       /* may be NULL */
+    ll_progress_fn on_progress; /* may be NULL */
+    void *user;
+} ll_run;
+
+void ll_run_init(ll_run *run);
+ll_cancel *ll_cancel_new(void);
+void ll_cancel_request(ll_cancel *cancel);         /* [any thread] [signal handler] */
+bool ll_cancel_requested(const ll_cancel *cancel); /* [any thread] */
+void ll_cancel_reset(ll_cancel *cancel);
+void ll_cancel_free(ll_cancel *cancel);
+
+/* ---- engine --------------------------------------------------------------------------------- */
+
+typedef enum ll_device_kind { LL_CPU, LL_CUDA } ll_device_kind;
+typedef enum ll_dtype { LL_F32, LL_F16, LL_BF16, LL_Q8_0 } ll_dtype;
+
+typedef struct ll_engine_options {
+    size_t size;
+    int threads;              /* 0: one per core this process may use */
+    const char *backend_path; /* folder of plug-ins; NULL: the installed one */
+    const char *device;       /* "auto", "cpu", "reference" (plain loops), "cuda", "cuda:0"; NULL: auto */
+} ll_engine_options;
+
+typedef struct ll_device_info {
+    ll_device_kind kind;
+    char name[128];    /* "AMD EPYC 9655", "NVIDIA H200" */
+    char backend[32];  /* "cpu avx512-vnni", "cuda sm_90" */
+} ll_device_info;
+
+typedef struct ll_memory { /* bytes; on the CPU total and free are the machine's */
+    uint64_t total, free, weights, cache, scratch;
+} ll_memory;
+
+void ll_engine_options_init(ll_engine_options *options);
+ll_status ll_engine_open(const ll_engine_options *options, ll_engine **ret, ll_error *error);
+void ll_engine_close(ll_engine *engine);
+void ll_engine_set_log(ll_engine *engine, ll_log_fn log, void *user);
+size_t ll_engine_device_count(const ll_engine *engine);
+ll_status ll_engine_get_device(const ll_engine *engine, size_t device, ll_device_info *ret);
+ll_status ll_engine_get_memory(const ll_engine *engine, size_t device, ll_memory *ret); /* [any thread] */
+size_t ll_engine_note_count(const ll_engine *engine);             /* why a backend is absent … */
+const char *ll_engine_note(const ll_engine *engine, size_t note); /* NULL past the end */
+
+/* ---- model ---------------------------------------------------------------------------------- */
+
+typedef struct ll_model_options {
+    size_t size;
+    bool metadata_only; /* no device memory, no tensors read: for info and tokens */
+} ll_model_options;
+
+typedef enum ll_position { LL_ROTARY, LL_ALIBI, LL_LEARNED, LL_NO_POSITION } ll_position;
+
+typedef struct ll_model_info {
+    char name[128], architecture[64], quantization[32]; /* quantization: the type of most bytes */
+    char tokenizer[64];  /* "bpe smollm", "spm" */
+    char chat[64];       /* "chatml", "gemma", "none", "unknown" */
+    uint64_t parameters, file_bytes;
+    size_t trained_context, vocabulary, layers, width, heads, cache_heads, head_size;
+    size_t sliding_window; /* 0: none */
+    ll_position position;
+    uint64_t cache_bytes_per_token; /* with the default cache type */
+} ll_model_info;
+
+typedef struct ll_meta { const char *key; const char *value; } ll_meta; /* value shortened for reading */
+typedef struct ll_tensor_info {
+    const char *name, *type;
+    int dims;
+    uint64_t shape[4]; /* fastest dimension first, as in the file */
+    uint64_t bytes;
+} ll_tensor_info;
+
+void ll_model_options_init(ll_model_options *options);
+ll_status ll_model_open(ll_engine *engine, const char *path, const ll_model_options *options,
+                        const ll_run *run, ll_model **ret, ll_error *error);
+void ll_model_close(ll_model *model);
+ll_status ll_model_get_info(const ll_model *model, ll_model_info *ret);
+size_t ll_model_meta_count(const ll_model *model);
+ll_status ll_model_get_meta(const ll_model *model, size_t index, ll_meta *ret);
+size_t ll_model_tensor_count(const ll_model *model);
+ll_status ll_model_get_tensor(const ll_model *model, size_t index, ll_tensor_info *ret);
+
+/* ---- text and tokens ------------------------------------------------------------------------ */
+
+/* special: control tokens written in the text ("<|im_end|>") become those tokens. Leave it false for
+ * anything a person or a document wrote. BOS is added by the model's own rule when add_start. */
+ll_status ll_tokenize(const ll_model *model, const char *text, size_t length, bool special,
+                      bool add_start, ll_token *out, size_t cap, size_t *ret_count, ll_error *error);
+ll_status ll_detokenize(const ll_model *model, const ll_token *tokens, size_t count, char *out,
+                        size_t cap, size_t *ret_length, ll_error *error);
+/* The raw bytes of one token; they may be part of a character. NULL when out of range. */
+const char *ll_token_text(const ll_model *model, ll_token token, size_t *ret_length);
+bool ll_token_is_end(const ll_model *model, ll_token token); /* ends a turn or a text */
+
+typedef struct ll_message { const char *role, *text; size_t length; } ll_message;
+/* The chat template applied: text for reading, and the tokens a model is given. Message text is
+ * tokenised as text, never as control tokens. LL_UNSUPPORTED when the template is not known. */
+ll_status ll_chat_render(const ll_model *model, const ll_message *messages, size_t count,
+                         bool open_answer, char *out, size_t cap, size_t *ret_length, ll_error *error);
+ll_status ll_chat_tokens(const ll_model *model, const ll_message *messages, size_t count,
+                         bool open_answer, ll_token *out, size_t cap, size_t *ret_count, ll_error *error);
+
+/* ---- session -------------------------------------------------------------------------------- */
+
+typedef struct ll_session_options {
+    size_t size;
+    size_t context;      /* tokens; 0: the model's trained context, lowered to what memory holds */
+    ll_dtype cache_type; /* LL_F16 */
+} ll_session_options;
+
+typedef struct ll_session_stats {
+    size_t position, cache_used, cache_capacity, cache_blocks; /* tokens, tokens, tokens, blocks */
+    size_t reused;                    /* tokens of the last sync that needed no computing */
+    size_t prefilled, decoded;        /* tokens computed since the session was opened     */
+    double prefill_seconds, decode_seconds;
+    uint64_t cache_bytes;
+} ll_session_stats;
+
+typedef struct ll_sampling {
+    size_t size;
+    float temperature;       /* 0: greedy */
+    int top_k;               /* 0: off */
+    float top_p, min_p;      /* 1 and 0: off */
+    float repeat_penalty, presence_penalty, frequency_penalty; /* 1, 0, 0: off */
+    int penalty_window;      /* last tokens looked at */
+    uint64_t seed;
+    int choices;             /* best alternatives reported with each token, 0 … 100 */
+    bool ignore_end;         /* go on past end-of-turn tokens */
+    const char *const *stop; /* stop strings; never shown */
+    size_t stop_count;
+} ll_sampling;
+
+typedef enum ll_finish {
+    LL_FINISH_END,       /* the model ended its turn   */
+    LL_FINISH_LENGTH,    /* max_tokens reached         */
+    LL_FINISH_STOP_TEXT, /* a stop string came         */
+    LL_FINISH_CALLER,    /* on_token returned LL_STOP  */
+    LL_FINISH_CANCELLED, /* the cancel flag was raised */
+    LL_FINISH_CONTEXT    /* the context is full        */
+} ll_finish;
+
+void ll_session_options_init(ll_session_options *options);
+void ll_sampling_init(ll_sampling *sampling);
+ll_status ll_session_open(ll_model *model, const ll_session_options *options, ll_session **ret,
+                          ll_error *error);
+void ll_session_close(ll_session *session);
+/* Makes the live state equal this full token list: keeps the longest common prefix, computes the
+ * rest. LL_CONTEXT_FULL (both numbers in the text, state untouched) when it cannot fit. */
+ll_status ll_session_sync(ll_session *session, const ll_token *tokens, size_t count, const ll_run *run,
+                          ll_error *error);
+ll_status ll_session_rewind(ll_session *session, size_t position);
+size_t ll_session_position(const ll_session *session);
+const ll_token *ll_session_tokens(const ll_session *session, size_t *ret_count);
+/* The distribution after the last token, [vocabulary] of fp32, before any sampling rule. */
+const float *ll_session_logits(const ll_session *session, size_t *ret_count);
+ll_status ll_session_get_stats(const ll_session *session, ll_session_stats *ret); /* [any thread] */
+/* Continues the timeline. Generated tokens stay on it, the ending token included when it has one. */
+ll_status ll_generate(ll_session *session, const ll_sampling *sampling, size_t max_tokens,
+                      const ll_run *run, ll_finish *ret, ll_error *error);
+/* logprobs[i] of tokens[i] given all before it, i ≥ 1; logprobs[0] is 0. From an empty context. */
+ll_status ll_session_score(ll_session *session, const ll_token *tokens, size_t count, float *logprobs,
+                           const ll_run *run, ll_error *error);
+
+/* ---- document ------------------------------------------------------------------------------- */
+
+typedef struct ll_document_options {
+    size_t size;
+    const char *kind;     /* "text", "markdown", "pdf"; NULL: found out from the content */
+    const char *encoding; /* iconv name; NULL: found out */
+    size_t max_bytes;     /* 0: 1 GiB; more is refused, never cut */
+    const char *password; /* of a PDF; NULL: none */
+} ll_document_options;
+
+typedef struct ll_document_info {
+    const char *title, *kind, *encoding;
+    uint64_t bytes;          /* of normalised UTF-8 text */
+    uint64_t source_bytes;   /* of the files read        */
+    size_t files, pages, sections, paragraphs;
+    size_t unread_pages;     /* pages without text (scans): named in notes */
+} ll_document_info;
+
+typedef struct ll_section {
+    const char *title;
+    int level; /* 1 is the highest */
+    uint64_t first_byte, last_byte; /* of the normalised text, last exclusive */
+    size_t first_page, last_page;   /* from 1; 0 when there are no pages */
+} ll_section;
+
+void ll_document_options_init(ll_document_options *options);
+/* Reads all paths, in order, into one document; "-" is standard input. A path that cannot be read
+ * fails the call with LL_UNREADABLE, LL_NOT_FOUND or LL_IO and names it. */
+ll_status ll_document_open(const char *const *paths, size_t count, const ll_document_options *options,
+                           const ll_run *run, ll_document **ret, ll_error *error);
+ll_status ll_document_from_text(const char *text, size_t length, const ll_document_options *options,
+                                ll_document **ret, ll_error *error);
+void ll_document_close(ll_document *document);
+ll_status ll_document_get_info(const ll_document *document, ll_document_info *ret);
+ll_status ll_document_get_section(const ll_document *document, size_t section, ll_section *ret);
+const char *ll_document_text(const ll_document *document, size_t *ret_length);
+size_t ll_document_note_count(const ll_document *document);               /* things a person must know */
+const char *ll_document_note(const ll_document *document, size_t note);
+
+/* ---- plan: look before you pay ---------------------------------------------------------------- */
+
+typedef enum ll_method {
+    LL_METHOD_AUTO,
+    LL_METHOD_WHOLE,      /* one call: the document fits                                   */
+    LL_METHOD_SELECT,     /* windows, then checked selection of sentences: small models    */
+    LL_METHOD_TREE,       /* windows, then a tree of merges made by the model              */
+    LL_METHOD_REFINE,     /* a running summary, window after window                        */
+    LL_METHOD_EXTRACTIVE  /* key sentences; needs no model                                 */
+} ll_method;
+
+typedef struct ll_plan_options {
+    size_t size;
+    ll_method method;
+    size_t context;        /* 0: the model's */
+    size_t window_tokens;  /* 0: chosen by model size and context */
+    size_t overlap_tokens; /* (size_t)-1: chosen */
+    size_t summary_words;  /* wanted length of the answer; 0: 200 */
+    const char *focus;     /* what the reader cares about; NULL: nothing special */
+} ll_plan_options;
+
+typedef struct ll_plan_info {
+    ll_method method;     /* never AUTO */
+    const char *reason;   /* why this method, one sentence */
+    size_t windows, levels, calls;
+    uint64_t document_tokens, prompt_tokens; /* prompt_tokens: all calls together, upper bound */
+    size_t window_tokens, overlap_tokens, context, part_tokens;
+    uint64_t memory_bytes; /* KV of the windows that run together */
+} ll_plan_info;
+
+typedef struct ll_chunk {
+    const char *text;
+    size_t length, tokens, section;
+    uint64_t first_byte, last_byte;
+    size_t first_page, last_page;
+} ll_chunk;
+
+void ll_plan_options_init(ll_plan_options *options);
+/* model may be NULL for LL_METHOD_EXTRACTIVE. The plan borrows both. */
+ll_status ll_plan_make(const ll_document *document, const ll_model *model,
+                       const ll_plan_options *options, const ll_run *run, ll_plan **ret,
+                       ll_error *error);
+void ll_plan_free(ll_plan *plan);
+ll_status ll_plan_get_info(const ll_plan *plan, ll_plan_info *ret);
+ll_status ll_plan_get_chunk(const ll_plan *plan, size_t chunk, ll_chunk *ret);
+
+/* ---- summary --------------------------------------------------------------------------------- */
+
+typedef struct ll_summary_options {
+    size_t size;
+    size_t width;         /* windows computed together; 0: chosen */
+    ll_dtype cache_type;
+    ll_sampling sampling; /* greedy by default */
+} ll_summary_options;
+
+typedef struct ll_coverage {
+    uint64_t document_tokens, read_tokens; /* read_tokens: each once, overlaps not counted twice */
+    uint64_t document_bytes, read_bytes;
+    size_t windows, pages, unread_pages;
+    double share; /* 0 … 1 of the document's bytes */
+} ll_coverage;
+
+typedef struct ll_summary_node {
+    int level;      /* 0: a window's part; higher: merges; the root comes last */
+    size_t parent;  /* node index; itself for the root */
+    const char *title; /* heading path of the part, or NULL */
+    const char *text;
+    size_t length;
+    uint64_t first_byte, last_byte;
+    size_t first_page, last_page;
+} ll_summary_node;
+
+typedef struct ll_sentence { /* one sentence of the answer and what it rests on */
+    const char *text;
+    size_t length;
+    size_t first_page, last_page; /* 0: the document has no pages */
+    uint64_t first_byte, last_byte;
+    float support;   /* share of content words found in the window it rests on */
+    bool quoted;     /* taken word for word from the document */
+} ll_sentence;
+
+typedef struct ll_summary_stats {
+    size_t calls, prompt_tokens, generated_tokens, looped, fallbacks;
+    double seconds;
+} ll_summary_stats;
+
+void ll_summary_options_init(ll_summary_options *options);
+ll_status ll_summarize(ll_model *model, const ll_plan *plan, const ll_summary_options *options,
+                       const ll_run *run, ll_summary **ret, ll_error *error);
+void ll_summary_free(ll_summary *summary);
+const char *ll_summary_text(const ll_summary *summary, size_t *ret_length);
+ll_status ll_summary_get_coverage(const ll_summary *summary, ll_coverage *ret);
+ll_status ll_summary_get_stats(const ll_summary *summary, ll_summary_stats *ret);
+size_t ll_summary_node_count(const ll_summary *summary);
+ll_status ll_summary_get_node(const ll_summary *summary, size_t node, ll_summary_node *ret);
+size_t ll_summary_sentence_count(const ll_summary *summary);
+ll_status ll_summary_get_sentence(const ll_summary *summary, size_t sentence, ll_sentence *ret);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

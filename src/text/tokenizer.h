@@ -1,0 +1,45 @@
+/* Text to token ids and back, by the rules the model file names.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Two kinds behind one face: byte-level BPE ("gpt2" in GGUF, with a named pre-tokenizer) and
+ * SentencePiece ("llama", scores, byte fallback). O(n log n) on any input. Immutable: any thread. */
+#ifndef TEXT_TOKENIZER_H
+#define TEXT_TOKENIZER_H
+
+#include "formats/gguf.h"
+#include "text/token_list.h"
+
+struct tokenizer;
+
+enum {
+    TOKENIZE_SPECIAL = 1, /* control tokens spelt in the text become control tokens */
+    TOKENIZE_START = 2,   /* add BOS (and a leading space) by the model's rule */
+};
+
+enum token_kind { TOKEN_NORMAL = 1, TOKEN_UNKNOWN, TOKEN_CONTROL, TOKEN_USER, TOKEN_UNUSED, TOKEN_BYTE };
+
+/* LL_UNSUPPORTED names an unknown tokenizer or pre-tokenizer; LL_FORMAT a damaged vocabulary.
+ * Keeps pointers into gguf, which must outlive it. */
+ll_status tokenizer_open(const struct gguf *gguf, struct tokenizer **ret, ll_error *error);
+void tokenizer_close(struct tokenizer *tokenizer);
+const char *tokenizer_name(const struct tokenizer *tokenizer); /* "bpe smollm", "spm" */
+size_t tokenizer_size(const struct tokenizer *tokenizer);
+
+/* Appends the ids of text (any bytes) to out. Every byte is covered: bytes no token spells become
+ * byte tokens or the unknown token. */
+ll_status tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length,
+                           unsigned flags, struct token_list *out, ll_error *error);
+/* The bytes a token prints, unescaped (SPM's U+2581 is a space, BPE's byte letters are bytes);
+ * "" for control tokens. Borrowed. *ret_length may be 0. NULL when id is out of range. */
+const char *tokenizer_piece(const struct tokenizer *tokenizer, ll_token id, size_t *ret_length);
+/* As the vocabulary spells it ("<|im_end|>", "Ġthe"), for people. */
+const char *tokenizer_spelling(const struct tokenizer *tokenizer, ll_token id, size_t *ret_length);
+enum token_kind tokenizer_kind(const struct tokenizer *tokenizer, ll_token id);
+ll_token tokenizer_bos(const struct tokenizer *tokenizer); /* -1: none */
+ll_token tokenizer_eos(const struct tokenizer *tokenizer); /* -1: none */
+bool tokenizer_adds_bos(const struct tokenizer *tokenizer);
+bool tokenizer_is_end(const struct tokenizer *tokenizer, ll_token id); /* eos, eot, eom … */
+/* Exact spelling to id, -1 when there is none. */
+ll_token tokenizer_find(const struct tokenizer *tokenizer, const char *spelling, size_t length);
+
+#endif
