@@ -60,7 +60,7 @@ ll_status file_map_open(const char *path, struct file_map *ret, ll_error *error)
 void file_map_close(struct file_map *map)
 {
     if (map->bytes)
-        munmap((void *)map->bytes, map->size);
+        munmap((void *)(uintptr_t)map->bytes, map->size);
     *map = (struct file_map){0};
 }
 
