@@ -13,7 +13,7 @@ AC_DEFUN([LL_SANITIZERS], [
   AC_ARG_ENABLE([ubsan], [AS_HELP_STRING([--enable-ubsan], [build with UndefinedBehaviorSanitizer])])
   AC_ARG_ENABLE([tsan], [AS_HELP_STRING([--enable-tsan], [build with ThreadSanitizer])])
   AC_ARG_ENABLE([coverage], [AS_HELP_STRING([--enable-coverage], [build for gcov])])
-  AC_ARG_ENABLE([fuzzing], [AS_HELP_STRING([--enable-fuzzing], [build the fuzzers with libFuzzer (clang)])])
+  AC_ARG_ENABLE([fuzzing], [AS_HELP_STRING([--enable-fuzzing], [build the harnesses as libFuzzer programs (clang)])])
   AS_IF([test "x$enable_asan" = xyes && test "x$enable_tsan" = xyes],
         [AC_MSG_ERROR([--enable-asan and --enable-tsan exclude each other])])
   SANITIZE_FLAGS=
@@ -21,7 +21,15 @@ AC_DEFUN([LL_SANITIZERS], [
   AS_IF([test "x$enable_ubsan" = xyes], [SANITIZE_FLAGS="$SANITIZE_FLAGS -fsanitize=undefined -fno-sanitize-recover=undefined"])
   AS_IF([test "x$enable_tsan" = xyes], [SANITIZE_FLAGS="$SANITIZE_FLAGS -fsanitize=thread"])
   AS_IF([test "x$enable_coverage" = xyes], [SANITIZE_FLAGS="$SANITIZE_FLAGS --coverage"])
-  AS_IF([test "x$enable_fuzzing" = xyes], [SANITIZE_FLAGS="$SANITIZE_FLAGS -fsanitize=fuzzer-no-link"])
+  FUZZ_LDFLAGS=
+  AS_IF([test "x$enable_fuzzing" = xyes], [
+    ll_saved="$CFLAGS"; CFLAGS="$CFLAGS -fsanitize=fuzzer-no-link"
+    AC_COMPILE_IFELSE([AC_LANG_PROGRAM([], [])], [],
+                      [AC_MSG_ERROR([--enable-fuzzing needs a compiler with libFuzzer; configure with CC=clang])])
+    CFLAGS="$ll_saved"
+    SANITIZE_FLAGS="$SANITIZE_FLAGS -fsanitize=fuzzer-no-link"
+    FUZZ_LDFLAGS=-fsanitize=fuzzer])
   AC_SUBST([SANITIZE_FLAGS])
+  AC_SUBST([FUZZ_LDFLAGS])
   AM_CONDITIONAL([FUZZING], [test "x$enable_fuzzing" = xyes])
   AM_CONDITIONAL([SANITIZED], [test -n "$SANITIZE_FLAGS"])])
