@@ -28,7 +28,7 @@ struct gguf_value {
     enum gguf_type type;
     enum gguf_type element; /* arrays only */
     uint64_t count;         /* arrays: elements; else 1 */
-    const unsigned char *data;
+    const unsigned char *data; /* text: its 8-byte length prefix; arrays of text: the first prefix */
 };
 
 struct gguf_tensor {
@@ -42,7 +42,8 @@ struct gguf_tensor {
     const void *data;
 };
 
-/* LL_FORMAT names the key or tensor and the byte offset. */
+/* LL_FORMAT names the key or tensor and the byte offset; error->where is the end of the path. Two
+ * tensors may share exactly the same bytes (tied weights); any other overlap is refused. */
 ll_status gguf_open(const char *path, struct gguf **ret, ll_error *error);
 /* The same over bytes the caller keeps alive and unchanged; for tests and fuzzing. */
 ll_status gguf_open_memory(const void *bytes, size_t size, struct gguf **ret, ll_error *error);
@@ -67,10 +68,12 @@ ll_status gguf_get_text(const struct gguf *gguf, const char *key, struct gguf_te
 /* An array of `element` kind (any integer counts as integer); absent: *ret NULL. */
 ll_status gguf_get_array(const struct gguf *gguf, const char *key, enum gguf_type element, const struct gguf_value **ret, ll_error *error);
 
-/* Elements of arrays, index < count (unchecked). Strings: cached positions, O(1). */
+/* Elements of arrays, index < count (unchecked); a single number counts as an array of one.
+ * Strings: cached positions, O(1). */
 struct gguf_text gguf_array_text(const struct gguf *gguf, const struct gguf_value *value, uint64_t index);
 double gguf_array_float(const struct gguf_value *value, uint64_t index);
 int64_t gguf_array_int(const struct gguf_value *value, uint64_t index);
+struct gguf_text gguf_value_text(const struct gguf_value *value); /* type GGUF_STRING only */
 bool gguf_text_equals(struct gguf_text text, const char *other);
 
 #endif

@@ -83,7 +83,8 @@ static void unpack_scale_min(const unsigned char packed[12], int i, int *scale, 
 
 /* Q4_K and Q5_K: sub-blocks of 32. Sub-blocks 2k and 2k+1 share 32 bytes of nibbles (low, high);
  * `high` (NULL for Q4_K) keeps the fifth bit of sub-block s, element i in bit s of byte i. */
-static void block_k45(const unsigned char *block, const unsigned char *high, const unsigned char *low, float *dst)
+static void block_k45(const unsigned char *block, const unsigned char *high, const unsigned char *low,
+                      float *dst)
 {
     float d = load_half(block), dmin = load_half(block + 2);
     for (int sub = 0; sub < 8; sub++) {

@@ -69,7 +69,8 @@ static void floats_round_to_the_nearest_half_and_ties_to_even(void **state)
             float signed_border = sign ? -border : border;
             assert_int_equal(f32_to_f16(nextafterf(signed_border, 0)), half | sign);
             assert_int_equal(f32_to_f16(signed_border), (half + (half & 1)) | sign);
-            assert_int_equal(f32_to_f16(nextafterf(signed_border, sign ? -INFINITY : INFINITY)), (half + 1) | sign);
+            assert_int_equal(f32_to_f16(nextafterf(signed_border, sign ? -INFINITY : INFINITY)),
+                             (half + 1) | sign);
         }
     }
     assert_int_equal(f32_to_f16(3.4e38f), 0x7C00);
