@@ -103,10 +103,10 @@ typedef struct ll_choice { /* one alternative at one position */
 } ll_choice;
 
 typedef struct ll_token_event {
-    ll_token token;
+    ll_token token;   /* -1: no token, only text that was held back when the run ended early */
     const char *text; /* whole UTF-8 that became printable with this token; may be empty */
     size_t length;
-    float logprob;    /* of the chosen token in the model's untouched distribution */
+    float logprob;    /* of the token in the model's untouched distribution; NAN unless choices > 0 */
     size_t index;     /* 0 for the first generated token */
     const ll_choice *choices; /* the best alternatives, best first; NULL unless asked for */
     size_t choice_count;
@@ -278,7 +278,9 @@ ll_status ll_session_sync(ll_session *session, const ll_token *tokens, size_t co
 ll_status ll_session_rewind(ll_session *session, size_t position);
 size_t ll_session_position(const ll_session *session);
 const ll_token *ll_session_tokens(const ll_session *session, size_t *ret_count);
-/* The distribution after the last token, [vocabulary] of fp32, before any sampling rule. */
+/* The distribution after the last token, [vocabulary] of fp32, before any sampling rule. NULL when
+ * there is none: before the first sync, and after ll_generate, whose last token is on the timeline
+ * but not yet computed (the next sync or ll_generate does that). */
 const float *ll_session_logits(const ll_session *session, size_t *ret_count);
 ll_status ll_session_get_stats(const ll_session *session, ll_session_stats *ret); /* [any thread] */
 /* Continues the timeline. Generated tokens stay on it, the ending token included when it has one. */

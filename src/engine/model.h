@@ -7,9 +7,26 @@
 #include "text/chat.h"
 #include "text/tokenizer.h"
 
+struct forward;
+struct model_hparams;
+struct block_pool;
+
 /* Borrowed; live as long as the model. */
+ll_engine *model_engine(const ll_model *model);
 const struct tokenizer *model_tokenizer(const ll_model *model);
 const struct chat *model_chat(const ll_model *model);
 const struct model_hparams *model_hparams(const ll_model *model);
+uint64_t model_parameters(const ll_model *model);
+/* The forward pass with its scratch, shared by all sessions under the engine's lock. */
+struct forward *model_forward(const ll_model *model);
+void model_retain(ll_model *model); /* a session holds its model; ll_model_close lets go */
+/* LL_STATE when the model was opened for its metadata only. */
+ll_status model_require_weights(const ll_model *model, ll_error *error);
+/* A KV cache of `tokens` positions in all and one spare block for each of `sequences`. LL_NOMEM with
+ * both numbers when it is larger than the free memory. */
+ll_status model_open_cache(ll_model *model, size_t tokens, size_t sequences, ll_dtype type, struct block_pool **ret,
+                           ll_error *error);
+/* The backend's name for a public cache type; false when it cannot hold this model's heads. */
+bool model_cache_type(const ll_model *model, ll_dtype type, enum dtype *ret);
 
 #endif

@@ -1,0 +1,274 @@
+/* Many prompts through one model together: shared prefix computed once, windows side by side.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "engine/batch.h"
+
+#include "base/cancel.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "engine/engine.h"
+#include "engine/sampler.h"
+#include "engine/step.h"
+#include "memory/estimate.h"
+#include "model/hparams.h"
+
+enum { DEFAULT_WIDTH = 8, MAX_WIDTH = 64 };
+
+struct slot { /* one running request */
+    bool active;
+    size_t request;
+    struct block_table table;
+    struct token_list tokens; /* prompt, then what was generated */
+    struct sampler *sampler;
+    size_t generated;
+};
+
+struct batch {
+    ll_model *model;
+    const struct batch_options *options;
+    const struct batch_request *requests;
+    struct batch_output *outputs;
+    size_t request_count, next, width;
+    const ll_run *run;
+    struct block_pool *pool;
+    struct block_table prefix; /* the shared tokens */
+    struct slot *slots;        /* [width] */
+    float *logits;             /* [width, vocabulary] */
+    size_t vocabulary;
+};
+
+static const ll_cancel *cancel_of(const struct batch *b)
+{
+    return b->run ? b->run->cancel : NULL;
+}
+
+/* ---- opening ---- */
+
+static ll_status check_requests(const struct batch *b, ll_error *error)
+{
+    for (size_t i = 0; i < b->request_count; i++) {
+        const struct batch_request *r = &b->requests[i];
+        if (r->count <= b->options->shared || r->count + r->max_tokens > b->options->context)
+            return error_set(error, LL_CONTEXT_FULL, "batch",
+                             "request %zu has %zu tokens (%zu shared) and wants %zu more in a context of %zu", i, r->count,
+                             b->options->shared, r->max_tokens, b->options->context);
+        for (size_t j = 0; j < r->count; j++)
+            if (r->tokens[j] < 0 || (size_t)r->tokens[j] >= b->vocabulary ||
+                (j < b->options->shared && r->tokens[j] != b->requests[0].tokens[j]))
+                return error_set(error, LL_ARGUMENT, "batch", "token %zu of request %zu is wrong", j, i);
+    }
+    return LL_OK;
+}
+
+uint64_t batch_cache_bytes(const ll_model *model, size_t context, size_t width, ll_dtype cache_type)
+{
+    enum dtype type;
+    uint64_t bytes;
+    if (!model_cache_type(model, cache_type, &type))
+        return UINT64_MAX;
+    bytes = estimate_cache(model_hparams(model), engine_backend(model_engine(model))->block_tokens, context, type);
+    return mem_multiply(bytes, width, &bytes) ? bytes : UINT64_MAX;
+}
+
+/* As many as asked or eight, fewer when there are fewer requests or the memory holds fewer. */
+static size_t choose_width(const struct batch *b)
+{
+    struct backend_memory_use use;
+    const struct backend *backend = engine_backend(model_engine(b->model));
+    backend->table->memory_use(backend, &use);
+    size_t width = b->options->width ? b->options->width : DEFAULT_WIDTH;
+    width = width < MAX_WIDTH ? width : MAX_WIDTH;
+    width = width < b->request_count ? width : b->request_count;
+    while (width > 1 && batch_cache_bytes(b->model, b->options->context, width, b->options->cache_type) > use.free / 2)
+        width--;
+    return width;
+}
+
+static ll_status open_batch(struct batch *b, ll_error *error)
+{
+    LL_TRY(check_requests(b, error));
+    b->width = choose_width(b);
+    b->slots = mem_new(b->width, sizeof *b->slots);
+    b->logits = mem_new(b->width, b->vocabulary * sizeof *b->logits);
+    if (!b->slots || !b->logits)
+        return error_nomem(error, "batch", b->width * b->vocabulary * sizeof *b->logits);
+    engine_lock(model_engine(b->model));
+    size_t tokens = b->options->context * b->width + b->options->shared;
+    ll_status status = model_open_cache(b->model, tokens, 2 * b->width + 2, b->options->cache_type, &b->pool, error);
+    engine_unlock(model_engine(b->model));
+    return status;
+}
+
+static ll_status compute_prefix(struct batch *b, ll_error *error)
+{
+    while ((size_t)b->prefix.length < b->options->shared) {
+        size_t at = (size_t)b->prefix.length, left = b->options->shared - at;
+        size_t rows = left < FORWARD_MAX_ROWS ? left : FORWARD_MAX_ROWS;
+        struct step_part part = {&b->prefix, b->requests[0].tokens + at, (int64_t)rows, STEP_NO_OUTPUT};
+        LL_TRY(step_run(b->model, b->pool, &part, 1, cancel_of(b), NULL, error));
+    }
+    return LL_OK;
+}
+
+/* ---- slots ---- */
+
+static void close_slot(struct batch *b, struct slot *slot)
+{
+    engine_lock(model_engine(b->model));
+    block_table_fini(b->pool, &slot->table);
+    engine_unlock(model_engine(b->model));
+    token_list_fini(&slot->tokens);
+    sampler_close(slot->sampler);
+    *slot = (struct slot){0};
+}
+
+static ll_status start_slot(struct batch *b, struct slot *slot, ll_error *error)
+{
+    const struct batch_request *request = &b->requests[b->next];
+    slot->active = true;
+    slot->request = b->next++;
+    for (size_t i = 0; i < request->count; i++)
+        if (!token_list_push(&slot->tokens, request->tokens[i]))
+            return error_nomem(error, "batch", request->count * sizeof(ll_token));
+    LL_TRY(sampler_open(&b->options->sampling, b->vocabulary, &slot->sampler, error));
+    engine_lock(model_engine(b->model));
+    ll_status status = block_table_share(b->pool, &b->prefix, (int64_t)b->options->shared, &slot->table, error);
+    engine_unlock(model_engine(b->model));
+    return status;
+}
+
+static ll_status finish_slot(struct batch *b, struct slot *slot, ll_finish finish, ll_error *error)
+{
+    struct batch_output *output = &b->outputs[slot->request];
+    size_t request = slot->request, prompt = b->requests[request].count;
+    output->tokens = mem_new(slot->generated, sizeof *output->tokens);
+    if (!output->tokens)
+        return error_nomem(error, "batch", slot->generated * sizeof *output->tokens);
+    for (size_t i = 0; i < slot->generated; i++)
+        output->tokens[i] = slot->tokens.ids[prompt + i];
+    output->count = slot->generated;
+    output->finish = finish;
+    output->stopped_by_guard = finish == LL_FINISH_CALLER;
+    close_slot(b, slot);
+    if (b->options->on_done)
+        b->options->on_done(b->options->user, request);
+    return LL_OK;
+}
+
+static ll_status start_waiting(struct batch *b, ll_error *error)
+{
+    for (size_t i = 0; i < b->width; i++)
+        while (!b->slots[i].active && b->next < b->request_count) {
+            LL_TRY(start_slot(b, &b->slots[i], error));
+            if (b->requests[b->slots[i].request].max_tokens == 0)
+                LL_TRY(finish_slot(b, &b->slots[i], LL_FINISH_LENGTH, error));
+        }
+    return LL_OK;
+}
+
+/* ---- stepping ---- */
+
+/* The rows left after the decoding slots' one each go to prompts, in slot order, so that the first
+ * windows finish first and their answers begin early. */
+static size_t plan_step(struct batch *b, struct step_part *parts, struct slot **owners)
+{
+    size_t count = 0;
+    int64_t room = FORWARD_MAX_ROWS;
+    for (int prompts = 0; prompts < 2; prompts++)
+        for (size_t i = 0; i < b->width && room > 0; i++) {
+            struct slot *slot = &b->slots[i];
+            int64_t left = (int64_t)slot->tokens.count - slot->table.length;
+            if (!slot->active || (left > 1) != prompts)
+                continue;
+            int64_t rows = left < room ? left : room;
+            owners[count] = slot;
+            parts[count++] = (struct step_part){&slot->table, slot->tokens.ids + slot->table.length, rows,
+                                                rows == left ? STEP_LAST_OUTPUT : STEP_NO_OUTPUT};
+            room -= rows;
+        }
+    return count;
+}
+
+/* Whether the request goes on after its new token. */
+static bool goes_on(struct batch *b, struct slot *slot, ll_finish *finish)
+{
+    const struct batch_request *request = &b->requests[slot->request];
+    if (b->options->on_token && b->options->on_token(b->options->user, slot->request, slot->tokens.ids + request->count,
+                                                     slot->generated) == LL_STOP)
+        *finish = LL_FINISH_CALLER;
+    else if (slot->generated >= request->max_tokens)
+        *finish = LL_FINISH_LENGTH;
+    else
+        return true;
+    return false;
+}
+
+static ll_status take_token(struct batch *b, struct slot *slot, const float *logits, ll_error *error)
+{
+    ll_finish finish;
+    ll_token token = sampler_pick(slot->sampler, logits, slot->tokens.ids, slot->tokens.count);
+    if (token < 0)
+        return error_set(error, LL_FORMAT, "batch", "the model's output is not a number; its file may be damaged");
+    if (!b->options->sampling.ignore_end && tokenizer_is_end(model_tokenizer(b->model), token))
+        return finish_slot(b, slot, LL_FINISH_END, error);
+    if (!token_list_push(&slot->tokens, token))
+        return error_nomem(error, "batch", (slot->tokens.count + 1) * sizeof token);
+    slot->generated++;
+    return goes_on(b, slot, &finish) ? LL_OK : finish_slot(b, slot, finish, error);
+}
+
+static ll_status run_step(struct batch *b, bool *ret_idle, ll_error *error)
+{
+    struct step_part parts[MAX_WIDTH];
+    struct slot *owners[MAX_WIDTH];
+    LL_TRY(start_waiting(b, error));
+    size_t count = plan_step(b, parts, owners), output = 0;
+    *ret_idle = count == 0;
+    if (count == 0)
+        return LL_OK;
+    LL_TRY(step_run(b->model, b->pool, parts, count, cancel_of(b), b->logits, error));
+    for (size_t i = 0; i < count; i++)
+        if (parts[i].outputs != STEP_NO_OUTPUT)
+            LL_TRY(take_token(b, owners[i], b->logits + output++ * b->vocabulary, error));
+    return LL_OK;
+}
+
+static void close_batch(struct batch *b)
+{
+    for (size_t i = 0; b->slots && i < b->width; i++)
+        if (b->slots[i].active)
+            close_slot(b, &b->slots[i]);
+    engine_lock(model_engine(b->model));
+    block_table_fini(b->pool, &b->prefix);
+    blocks_close(b->pool);
+    engine_unlock(model_engine(b->model));
+    mem_free(b->slots);
+    mem_free(b->logits);
+}
+
+ll_status batch_run(ll_model *model, const struct batch_options *options, const struct batch_request *requests, size_t count,
+                    const ll_run *run, struct batch_output *outputs, ll_error *error)
+{
+    bool idle = count == 0;
+    LL_TRY(model_require_weights(model, error));
+    for (size_t i = 0; i < count; i++)
+        outputs[i] = (struct batch_output){0};
+    if (idle)
+        return LL_OK;
+    struct batch b = {.model = model, .options = options, .requests = requests, .outputs = outputs, .request_count = count, .run = run,
+                      .vocabulary = (size_t)model_hparams(model)->vocabulary};
+    ll_status status = open_batch(&b, error);
+    if (status == LL_OK)
+        status = compute_prefix(&b, error);
+    while (status == LL_OK && !idle)
+        status = cancel_requested(cancel_of(&b)) ? error_set(error, LL_CANCELLED, "batch", "cancelled") : run_step(&b, &idle, error);
+    close_batch(&b);
+    return status;
+}
+
+void batch_outputs_free(struct batch_output *outputs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        mem_free(outputs[i].tokens);
+        outputs[i] = (struct batch_output){0};
+    }
+}

@@ -1,0 +1,17 @@
+/* The engine's inside: its device, its log, and the lock that lets one step run at a time.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ENGINE_ENGINE_H
+#define ENGINE_ENGINE_H
+
+#include "base/log.h"
+#include "engine/devices.h"
+
+struct backend *engine_backend(const ll_engine *engine);
+const struct log *engine_log(const ll_engine *engine);
+/* Held around every use of the backend: steps, cache changes, loading. Never while a callback runs. */
+void engine_lock(ll_engine *engine);
+void engine_unlock(ll_engine *engine);
+/* A model holds its engine. */
+void engine_retain(ll_engine *engine);
+
+#endif

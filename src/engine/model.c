@@ -1,0 +1,352 @@
+/* A model: weights, tokenizer and chat template, shared by sessions.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "engine/model.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/options.h"
+#include "base/utf8.h"
+#include "engine/engine.h"
+#include "memory/estimate.h"
+#include "model/architecture.h"
+#include "model/forward.h"
+
+enum { META_SHOWN = 96 }; /* bytes of a value shown by ll_model_get_meta */
+
+struct meta {
+    char *key, *value;
+};
+
+struct ll_model {
+    atomic_int references;
+    ll_engine *engine;
+    struct gguf *gguf;
+    struct tokenizer *tokenizer;
+    struct chat chat;
+    struct model_hparams hparams;
+    struct model_params params;
+    struct forward *forward; /* NULL: metadata only */
+    struct meta *meta;       /* [gguf_value_count], made on opening */
+    size_t meta_count;
+};
+
+/* ---- metadata for people ---- */
+
+static void show_number(const struct gguf_value *value, uint64_t index, char *out, size_t cap)
+{
+    if (value->type == GGUF_BOOL || (value->type == GGUF_ARRAY && value->element == GGUF_BOOL))
+        snprintf(out, cap, "%s", gguf_array_int(value, index) ? "true" : "false");
+    else if (value->type == GGUF_F32 || value->type == GGUF_F64 ||
+             (value->type == GGUF_ARRAY && (value->element == GGUF_F32 || value->element == GGUF_F64)))
+        snprintf(out, cap, "%.7g", gguf_array_float(value, index));
+    else
+        snprintf(out, cap, "%" PRId64, gguf_array_int(value, index));
+}
+
+static void show_item(const struct gguf *gguf, const struct gguf_value *value, uint64_t index, char *out, size_t cap)
+{
+    enum gguf_type type = value->type == GGUF_ARRAY ? value->element : value->type;
+    if (type != GGUF_STRING) {
+        show_number(value, index, out, cap);
+        return;
+    }
+    struct gguf_text text = gguf_array_text(gguf, value, index);
+    size_t shown = utf8_printable(text.text, text.length < META_SHOWN ? text.length : META_SHOWN, out, cap);
+    if (text.length > META_SHOWN)
+        snprintf(out + shown, cap - shown, "… (%zu bytes)", text.length);
+}
+
+static char *show_value(const struct gguf *gguf, const struct gguf_value *value)
+{
+    struct strbuf text = {0};
+    char item[META_SHOWN * 8 + 64];
+    if (value->type != GGUF_ARRAY) {
+        show_item(gguf, value, 0, item, sizeof item);
+        strbuf_puts(&text, item);
+        return strbuf_take(&text, NULL);
+    }
+    strbuf_putc(&text, '[');
+    for (uint64_t i = 0; i < value->count && i < 4; i++) {
+        show_item(gguf, value, i, item, sizeof item);
+        strbuf_printf(&text, "%s%s", i ? ", " : "", item);
+    }
+    strbuf_printf(&text, value->count > 4 ? ", … %" PRIu64 " in all]" : "]", value->count);
+    return strbuf_take(&text, NULL);
+}
+
+static ll_status read_meta(ll_model *model, ll_error *error)
+{
+    size_t count = gguf_value_count(model->gguf);
+    model->meta = mem_new(count, sizeof *model->meta);
+    if (!model->meta)
+        return error_nomem(error, "model", count * sizeof *model->meta);
+    for (size_t i = 0; i < count; i++) {
+        const struct gguf_value *value = gguf_value_at(model->gguf, i);
+        char key[256];
+        utf8_printable(value->key.text, value->key.length, key, sizeof key);
+        model->meta[i] = (struct meta){mem_copy_text(key, strlen(key)), show_value(model->gguf, value)};
+        model->meta_count = i + 1;
+        if (!model->meta[i].key || !model->meta[i].value)
+            return error_nomem(error, "model", sizeof key);
+    }
+    return LL_OK;
+}
+
+/* ---- opening ---- */
+
+void ll_model_options_init(ll_model_options *options)
+{
+    *options = (ll_model_options){.size = sizeof *options};
+}
+
+static ll_status check_vocabulary(const ll_model *model, ll_error *error)
+{
+    size_t tokens = tokenizer_size(model->tokenizer);
+    if (tokens > (size_t)model->hparams.vocabulary)
+        return error_set(error, LL_FORMAT, "model", "the tokenizer knows %zu tokens but the embedding has %lld rows", tokens,
+                         (long long)model->hparams.vocabulary);
+    return LL_OK;
+}
+
+static ll_status load_weights(ll_model *model, const ll_run *run, ll_error *error)
+{
+    struct backend *backend = engine_backend(model->engine);
+    LL_TRY(params_load(model->gguf, backend, &model->hparams, run, &model->params, error));
+    LL_TRY(check_vocabulary(model, error));
+    return forward_open(backend, &model->hparams, &model->params, &model->forward, error);
+}
+
+static ll_status open_parts(ll_model *model, const char *path, bool metadata_only, const ll_run *run, ll_error *error)
+{
+    LL_TRY(gguf_open(path, &model->gguf, error));
+    LL_TRY(hparams_read(model->gguf, &model->hparams, error));
+    LL_TRY(tokenizer_open(model->gguf, &model->tokenizer, error));
+    LL_TRY(chat_detect(model->gguf, model->tokenizer, &model->chat, error));
+    if (metadata_only) {
+        model->hparams.vocabulary = (int64_t)tokenizer_size(model->tokenizer);
+        return read_meta(model, error);
+    }
+    engine_lock(model->engine);
+    ll_status status = load_weights(model, run, error);
+    engine_unlock(model->engine);
+    return status;
+}
+
+/* The sentence names the file: "…/x.gguf: the tensor … is missing". */
+static void name_file(const char *path, ll_error *error)
+{
+    char shown[160], text[sizeof error->text];
+    if (!error || error->status == LL_NOT_FOUND || error->status == LL_IO || strstr(error->text, path))
+        return;
+    utf8_printable(path, strlen(path), shown, sizeof shown);
+    snprintf(text, sizeof text, "%s", error->text);
+    snprintf(error->text, sizeof error->text, "%s: %.340s", shown, text);
+    utf8_trim_partial(error->text);
+}
+
+ll_status ll_model_open(ll_engine *engine, const char *path, const ll_model_options *given, const ll_run *run, ll_model **ret,
+                        ll_error *error)
+{
+    ll_model_options options;
+    OPTIONS_READ(options, given, ll_model_options_init, error);
+    ll_model *model = mem_new(1, sizeof *model);
+    if (!model)
+        return error_nomem(error, "model", sizeof *model);
+    atomic_init(&model->references, 1);
+    model->engine = engine;
+    engine_retain(engine);
+    ll_status status = open_parts(model, path, options.metadata_only, run, error);
+    if (status != LL_OK) {
+        name_file(path, error);
+        ll_model_close(model);
+        return status;
+    }
+    *ret = model;
+    return LL_OK;
+}
+
+void ll_model_close(ll_model *model)
+{
+    if (!model || atomic_fetch_sub(&model->references, 1) != 1)
+        return;
+    engine_lock(model->engine);
+    forward_close(model->forward);
+    params_fini(&model->params);
+    engine_unlock(model->engine);
+    hparams_fini(&model->hparams);
+    tokenizer_close(model->tokenizer);
+    gguf_close(model->gguf);
+    for (size_t i = 0; i < model->meta_count; i++) {
+        mem_free(model->meta[i].key);
+        mem_free(model->meta[i].value);
+    }
+    mem_free(model->meta);
+    ll_engine_close(model->engine);
+    mem_free(model);
+}
+
+/* ---- what others ask ---- */
+
+ll_engine *model_engine(const ll_model *model)
+{
+    return model->engine;
+}
+
+const struct tokenizer *model_tokenizer(const ll_model *model)
+{
+    return model->tokenizer;
+}
+
+const struct chat *model_chat(const ll_model *model)
+{
+    return &model->chat;
+}
+
+const struct model_hparams *model_hparams(const ll_model *model)
+{
+    return &model->hparams;
+}
+
+struct forward *model_forward(const ll_model *model)
+{
+    return model->forward;
+}
+
+void model_retain(ll_model *model)
+{
+    atomic_fetch_add(&model->references, 1);
+}
+
+ll_status model_require_weights(const ll_model *model, ll_error *error)
+{
+    if (model->forward)
+        return LL_OK;
+    return error_set(error, LL_STATE, "model", "the model was opened for its metadata only");
+}
+
+bool model_cache_type(const ll_model *model, ll_dtype type, enum dtype *ret)
+{
+    static const enum dtype types[] = {[LL_F32] = DT_F32, [LL_F16] = DT_F16, [LL_BF16] = DT_BF16, [LL_Q8_0] = DT_Q8_0};
+    if ((unsigned)type >= sizeof types / sizeof types[0])
+        return false;
+    *ret = types[type];
+    return dtype_row_bytes(*ret, (uint64_t)model->hparams.head_dim) != 0;
+}
+
+static ll_status check_room(const ll_model *model, uint64_t bytes, size_t tokens, ll_error *error)
+{
+    struct backend_memory_use use;
+    const struct backend *backend = engine_backend(model->engine);
+    backend->table->memory_use(backend, &use);
+    if (bytes <= use.free)
+        return LL_OK;
+    return error_set(error, LL_NOMEM, "model",
+                     "a KV cache of %zu tokens needs %.1f MiB and %.1f MiB are free; use a smaller context", tokens,
+                     (double)bytes / 1048576.0, (double)use.free / 1048576.0);
+}
+
+ll_status model_open_cache(ll_model *model, size_t tokens, size_t sequences, ll_dtype type, struct block_pool **ret, ll_error *error)
+{
+    struct backend *backend = engine_backend(model->engine);
+    struct block_options options = {.layers = model->hparams.layers, .head_dim = model->hparams.head_dim};
+    size_t per_block = (size_t)backend->block_tokens;
+    if (!model_cache_type(model, type, &options.type))
+        return error_set(error, LL_ARGUMENT, "model", "this KV cache type cannot hold heads of %d numbers", model->hparams.head_dim);
+    if (tokens > (size_t)INT32_MAX || sequences > (size_t)INT32_MAX)
+        return error_set(error, LL_ARGUMENT, "model", "a context of %zu tokens is larger than any model's", tokens);
+    options.blocks = (int64_t)(tokens / per_block + (tokens % per_block != 0) + sequences);
+    struct block_shape *shapes = estimate_block_shapes(&model->hparams);
+    uint64_t bytes = UINT64_MAX;
+    if (!shapes)
+        return error_nomem(error, "model", (size_t)options.layers * sizeof *shapes);
+    options.shapes = shapes;
+    if (!blocks_bytes(&options, backend->block_tokens, &bytes))
+        bytes = UINT64_MAX;
+    ll_status status = check_room(model, bytes, tokens, error);
+    if (status == LL_OK)
+        status = blocks_open(backend, &options, ret, error);
+    mem_free(shapes);
+    return status;
+}
+
+/* ---- information ---- */
+
+static const char *most_used_type(const struct gguf *gguf)
+{
+    uint64_t bytes[DT_COUNT] = {0};
+    int best = DT_F32;
+    for (size_t i = 0; i < gguf_tensor_count(gguf); i++) {
+        const struct gguf_tensor *tensor = gguf_tensor_at(gguf, i);
+        if (tensor->known)
+            bytes[tensor->dtype] += tensor->bytes;
+    }
+    for (int i = 0; i < DT_COUNT; i++)
+        if (bytes[i] > bytes[best])
+            best = i;
+    return dtype_info((enum dtype)best)->name;
+}
+
+uint64_t model_parameters(const ll_model *model)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < gguf_tensor_count(model->gguf); i++) {
+        const uint64_t *shape = gguf_tensor_at(model->gguf, i)->shape;
+        sum += shape[0] * shape[1] * shape[2] * shape[3];
+    }
+    return sum;
+}
+
+ll_status ll_model_get_info(const ll_model *model, ll_model_info *ret)
+{
+    const struct model_hparams *h = &model->hparams;
+    ll_model_info info = {.parameters = model_parameters(model), .file_bytes = gguf_file_bytes(model->gguf),
+                          .trained_context = (size_t)h->context, .vocabulary = (size_t)h->vocabulary, .layers = (size_t)h->layers,
+                          .width = (size_t)h->width, .heads = (size_t)h->max_heads, .cache_heads = (size_t)h->max_kv_heads,
+                          .head_size = (size_t)h->head_dim, .position = h->architecture->position};
+    snprintf(info.name, sizeof info.name, "%s", h->name);
+    snprintf(info.architecture, sizeof info.architecture, "%s", h->architecture->name);
+    snprintf(info.quantization, sizeof info.quantization, "%s", most_used_type(model->gguf));
+    snprintf(info.tokenizer, sizeof info.tokenizer, "%s", tokenizer_name(model->tokenizer));
+    snprintf(info.chat, sizeof info.chat, "%s", chat_format_name(model->chat.format));
+    for (int i = 0; i < h->layers; i++)
+        if (h->layer[i].window > 0)
+            info.sliding_window = (size_t)h->layer[i].window;
+    int block = engine_backend(model->engine)->block_tokens;
+    info.cache_bytes_per_token = estimate_cache(h, block, (uint64_t)block * 1024, DT_F16) / ((uint64_t)block * 1024);
+    *ret = info;
+    return LL_OK;
+}
+
+size_t ll_model_meta_count(const ll_model *model)
+{
+    return model->meta_count;
+}
+
+ll_status ll_model_get_meta(const ll_model *model, size_t index, ll_meta *ret)
+{
+    if (index >= model->meta_count)
+        return LL_ARGUMENT;
+    *ret = (ll_meta){model->meta[index].key, model->meta[index].value};
+    return LL_OK;
+}
+
+size_t ll_model_tensor_count(const ll_model *model)
+{
+    return gguf_tensor_count(model->gguf);
+}
+
+ll_status ll_model_get_tensor(const ll_model *model, size_t index, ll_tensor_info *ret)
+{
+    if (index >= gguf_tensor_count(model->gguf))
+        return LL_ARGUMENT;
+    const struct gguf_tensor *tensor = gguf_tensor_at(model->gguf, index);
+    const char *type = dtype_gguf_name(tensor->type_number);
+    *ret = (ll_tensor_info){.name = tensor->name, .type = type ? type : "unknown", .dims = tensor->dims, .bytes = tensor->bytes};
+    memcpy(ret->shape, tensor->shape, sizeof ret->shape);
+    return LL_OK;
+}

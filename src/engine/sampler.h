@@ -1,0 +1,23 @@
+/* Picks the next token: penalties, top-k, temperature, top-p, min-p, in that order.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Same seed and same logits give the same tokens on every machine with IEEE doubles. Greedy
+ * (temperature 0) takes the lowest id among equals. */
+#ifndef ENGINE_SAMPLER_H
+#define ENGINE_SAMPLER_H
+
+#include "longleaf.h"
+
+struct sampler;
+
+/* LL_ARGUMENT names the setting that is out of range. Copies sampling, not its stop strings. */
+ll_status sampler_open(const ll_sampling *sampling, size_t vocabulary, struct sampler **ret, ll_error *error);
+void sampler_close(struct sampler *sampler);
+/* history: all tokens so far, for the penalties. -1 when the logits are not numbers. */
+ll_token sampler_pick(struct sampler *sampler, const float *logits, const ll_token *history, size_t count);
+/* The untouched distribution at this position: *ret_logprob of token, and the best alternatives. */
+void sampler_choices(const float *logits, size_t vocabulary, ll_token token, float *ret_logprob, ll_choice *choices, size_t count);
+/* log Σ exp(logits), in double precision. */
+double sampler_log_sum(const float *logits, size_t vocabulary);
+
+#endif

@@ -1,0 +1,303 @@
+/* A session: one timeline of tokens with its KV cache and logits.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "engine/session.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/options.h"
+#include "engine/engine.h"
+#include "engine/step.h"
+#include "memory/estimate.h"
+
+/* Rows per step while scoring: every row has logits, [rows, vocabulary] of fp32. */
+enum { SCORE_ROWS = 32 };
+
+struct ll_session {
+    ll_model *model;
+    size_t context;
+    struct block_pool *pool;
+    struct block_table table;  /* its length is how much of the timeline is computed */
+    struct token_list tokens;  /* the timeline */
+    float *logits;             /* [vocabulary] */
+    float *score_logits;       /* [SCORE_ROWS, vocabulary], made when first needed */
+    bool logits_valid;         /* they are those after the last token */
+    atomic_flag busy;
+    pthread_mutex_t stats_mutex; /* the gauge reads stats from another thread */
+    ll_session_stats stats;
+};
+
+/* ---- opening ---- */
+
+void ll_session_options_init(ll_session_options *options)
+{
+    *options = (ll_session_options){.size = sizeof *options, .cache_type = LL_F16};
+}
+
+/* What the model was trained for, or what three quarters of the free memory hold. */
+static size_t default_context(const ll_model *model, enum dtype type)
+{
+    const struct model_hparams *h = model_hparams(model);
+    const struct backend *backend = engine_backend(model_engine(model));
+    struct backend_memory_use use;
+    backend->table->memory_use(backend, &use);
+    uint64_t context = (uint64_t)h->context;
+    while (context > 256 && estimate_cache(h, backend->block_tokens, context, type) > use.free / 4 * 3)
+        context /= 2;
+    return (size_t)context;
+}
+
+static ll_status open_parts(ll_session *s, const ll_session_options *options, ll_error *error)
+{
+    enum dtype type;
+    if (!model_cache_type(s->model, options->cache_type, &type))
+        return error_set(error, LL_ARGUMENT, "session", "this KV cache type cannot hold heads of %d numbers",
+                         model_hparams(s->model)->head_dim);
+    s->context = options->context ? options->context : default_context(s->model, type);
+    s->logits = mem_new((size_t)model_hparams(s->model)->vocabulary, sizeof *s->logits);
+    if (!s->logits)
+        return error_nomem(error, "session", (size_t)model_hparams(s->model)->vocabulary * sizeof *s->logits);
+    engine_lock(model_engine(s->model));
+    ll_status status = model_open_cache(s->model, s->context, 1, options->cache_type, &s->pool, error);
+    engine_unlock(model_engine(s->model));
+    if (status != LL_OK)
+        return status;
+    s->stats.cache_capacity = s->context;
+    s->stats.cache_bytes = blocks_memory(s->pool);
+    return LL_OK;
+}
+
+ll_status ll_session_open(ll_model *model, const ll_session_options *given, ll_session **ret, ll_error *error)
+{
+    ll_session_options options;
+    OPTIONS_READ(options, given, ll_session_options_init, error);
+    LL_TRY(model_require_weights(model, error));
+    ll_session *s = mem_new(1, sizeof *s);
+    if (!s)
+        return error_nomem(error, "session", sizeof *s);
+    model_retain(model);
+    s->model = model;
+    atomic_flag_clear(&s->busy);
+    pthread_mutex_init(&s->stats_mutex, NULL);
+    ll_status status = open_parts(s, &options, error);
+    if (status != LL_OK) {
+        ll_session_close(s);
+        return status;
+    }
+    *ret = s;
+    return LL_OK;
+}
+
+void ll_session_close(ll_session *s)
+{
+    if (!s)
+        return;
+    engine_lock(model_engine(s->model));
+    block_table_fini(s->pool, &s->table);
+    blocks_close(s->pool);
+    engine_unlock(model_engine(s->model));
+    token_list_fini(&s->tokens);
+    mem_free(s->logits);
+    mem_free(s->score_logits);
+    pthread_mutex_destroy(&s->stats_mutex);
+    ll_model_close(s->model);
+    mem_free(s);
+}
+
+/* ---- entering ---- */
+
+ll_status session_enter(ll_session *s, ll_error *error)
+{
+    if (atomic_flag_test_and_set(&s->busy))
+        return error_set(error, LL_BUSY, "session", "the session is in use by another thread");
+    return LL_OK;
+}
+
+void session_leave(ll_session *s)
+{
+    atomic_flag_clear(&s->busy);
+}
+
+ll_model *session_model(const ll_session *s)
+{
+    return s->model;
+}
+
+size_t session_context(const ll_session *s)
+{
+    return s->context;
+}
+
+static void update_stats(ll_session *s, size_t computed, bool decoding, double seconds)
+{
+    pthread_mutex_lock(&s->stats_mutex);
+    s->stats.position = s->tokens.count;
+    s->stats.cache_used = (size_t)s->table.length;
+    s->stats.cache_blocks = (size_t)blocks_used(s->pool);
+    *(decoding ? &s->stats.decoded : &s->stats.prefilled) += computed;
+    *(decoding ? &s->stats.decode_seconds : &s->stats.prefill_seconds) += seconds;
+    pthread_mutex_unlock(&s->stats_mutex);
+}
+
+ll_status ll_session_get_stats(const ll_session *session, ll_session_stats *ret)
+{
+    union { const ll_session *read; ll_session *lock; } s = {.read = session}; /* only the mutex is touched */
+    pthread_mutex_lock(&s.lock->stats_mutex);
+    *ret = session->stats;
+    pthread_mutex_unlock(&s.lock->stats_mutex);
+    return LL_OK;
+}
+
+/* ---- the timeline ---- */
+
+ll_status session_append(ll_session *s, ll_token token, ll_error *error)
+{
+    if (!token_list_push(&s->tokens, token))
+        return error_nomem(error, "session", (s->tokens.count + 1) * sizeof token);
+    s->logits_valid = false;
+    return LL_OK;
+}
+
+void session_forget(ll_session *s, size_t position)
+{
+    if (position >= s->tokens.count)
+        return;
+    s->tokens.count = position;
+    s->logits_valid = false;
+    engine_lock(model_engine(s->model));
+    block_table_truncate(s->pool, &s->table, (int64_t)position);
+    engine_unlock(model_engine(s->model));
+}
+
+static void report_prefill(const ll_run *run, uint64_t done, uint64_t total)
+{
+    if (!run || !run->on_progress)
+        return;
+    ll_progress progress = {LL_PREFILLING, done, total, NULL};
+    run->on_progress(run->user, &progress);
+}
+
+ll_status session_compute(ll_session *s, const ll_run *run, bool decoding, ll_error *error)
+{
+    size_t first = (size_t)s->table.length, total = s->tokens.count - first;
+    while ((size_t)s->table.length < s->tokens.count) {
+        size_t at = (size_t)s->table.length, left = s->tokens.count - at;
+        size_t count = left < FORWARD_MAX_ROWS ? left : FORWARD_MAX_ROWS;
+        struct step_part part = {&s->table, s->tokens.ids + at, (int64_t)count, count == left ? STEP_LAST_OUTPUT : STEP_NO_OUTPUT};
+        double start = clock_seconds();
+        LL_TRY(step_run(s->model, s->pool, &part, 1, run ? run->cancel : NULL, s->logits, error));
+        update_stats(s, count, decoding, clock_seconds() - start);
+        if (!decoding)
+            report_prefill(run, at + count - first, total);
+    }
+    s->logits_valid = true;
+    return LL_OK;
+}
+
+static ll_status check_tokens(const ll_session *s, const ll_token *tokens, size_t count, ll_error *error)
+{
+    if (count == 0)
+        return error_set(error, LL_ARGUMENT, "session", "a session needs at least one token");
+    if (count > s->context)
+        return error_set(error, LL_CONTEXT_FULL, "session", "the text is %zu tokens long and the context holds %zu", count, s->context);
+    for (size_t i = 0; i < count; i++)
+        if (tokens[i] < 0 || tokens[i] >= model_hparams(s->model)->vocabulary)
+            return error_set(error, LL_ARGUMENT, "session", "token %d at index %zu is outside the vocabulary of %lld", (int)tokens[i], i,
+                             (long long)model_hparams(s->model)->vocabulary);
+    return LL_OK;
+}
+
+static size_t common_prefix(const ll_session *s, const ll_token *tokens, size_t count)
+{
+    size_t i = 0;
+    while (i < count && i < s->tokens.count && s->tokens.ids[i] == tokens[i])
+        i++;
+    return i;
+}
+
+static ll_status sync(ll_session *s, const ll_token *tokens, size_t count, const ll_run *run, ll_error *error)
+{
+    LL_TRY(check_tokens(s, tokens, count, error));
+    size_t keep = common_prefix(s, tokens, count);
+    bool same = keep == count && s->tokens.count == count && s->logits_valid;
+    if (!same && keep == count) /* the last token's logits are gone: compute it again */
+        keep = count - 1;
+    session_forget(s, keep);
+    size_t reused = keep < (size_t)s->table.length ? keep : (size_t)s->table.length;
+    pthread_mutex_lock(&s->stats_mutex);
+    s->stats.reused = reused;
+    pthread_mutex_unlock(&s->stats_mutex);
+    for (size_t i = keep; i < count; i++)
+        LL_TRY(session_append(s, tokens[i], error));
+    ll_status status = session_compute(s, run, false, error);
+    if (status != LL_OK) /* rule 6: valid at the last finished token */
+        session_forget(s, (size_t)s->table.length);
+    return status;
+}
+
+ll_status ll_session_sync(ll_session *s, const ll_token *tokens, size_t count, const ll_run *run, ll_error *error)
+{
+    LL_TRY(session_enter(s, error));
+    ll_status status = sync(s, tokens, count, run, error);
+    session_leave(s);
+    return status;
+}
+
+ll_status ll_session_rewind(ll_session *s, size_t position)
+{
+    LL_TRY(session_enter(s, NULL));
+    ll_status status = position <= s->tokens.count ? LL_OK : LL_ARGUMENT;
+    if (status == LL_OK)
+        session_forget(s, position);
+    update_stats(s, 0, false, 0.0);
+    session_leave(s);
+    return status;
+}
+
+size_t ll_session_position(const ll_session *s)
+{
+    return s->tokens.count;
+}
+
+const ll_token *ll_session_tokens(const ll_session *s, size_t *ret_count)
+{
+    *ret_count = s->tokens.count;
+    return s->tokens.ids;
+}
+
+const float *ll_session_logits(const ll_session *s, size_t *ret_count)
+{
+    *ret_count = s->logits_valid ? (size_t)model_hparams(s->model)->vocabulary : 0;
+    return s->logits_valid ? s->logits : NULL;
+}
+
+/* ---- scoring ---- */
+
+ll_status session_score_rows(ll_session *s, const ll_token *tokens, size_t count, const ll_run *run,
+                             void (*row)(void *user, size_t index, const float *logits), void *user, ll_error *error)
+{
+    size_t vocabulary = (size_t)model_hparams(s->model)->vocabulary;
+    LL_TRY(check_tokens(s, tokens, count, error));
+    if (!s->score_logits)
+        s->score_logits = mem_new(SCORE_ROWS, vocabulary * sizeof *s->score_logits);
+    if (!s->score_logits)
+        return error_nomem(error, "session", SCORE_ROWS * vocabulary * sizeof *s->score_logits);
+    session_forget(s, 0);
+    for (size_t i = 0; i < count; i++)
+        LL_TRY(session_append(s, tokens[i], error));
+    while ((size_t)s->table.length < count) {
+        size_t at = (size_t)s->table.length, rows = count - at < SCORE_ROWS ? count - at : SCORE_ROWS;
+        struct step_part part = {&s->table, tokens + at, (int64_t)rows, STEP_ALL_OUTPUTS};
+        double start = clock_seconds();
+        LL_TRY(step_run(s->model, s->pool, &part, 1, run ? run->cancel : NULL, s->score_logits, error));
+        update_stats(s, rows, false, clock_seconds() - start);
+        for (size_t i = 0; i < rows; i++)
+            row(user, at + i, s->score_logits + i * vocabulary);
+        report_prefill(run, at + rows, count);
+    }
+    return LL_OK;
+}

@@ -1,0 +1,265 @@
+/* One pass of a step through all layers, as a plain list of backend calls.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "model/forward.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "model/architecture.h"
+
+/* The share of softmax mass that ALiBi's reach may leave out: below fp32 rounding. */
+static const float reach_epsilon = 0x1p-24f;
+
+struct forward {
+    struct backend *backend;
+    const struct backend_table *table;
+    const struct model_hparams *hparams;
+    const struct model_params *params;
+    void *scratch; /* one block, cut into the tensors below */
+    uint64_t scratch_bytes;
+    void *output; /* logits and the rows they are made from */
+    uint64_t output_bytes;
+    int64_t output_capacity;
+    /* [FORWARD_MAX_ROWS, n]; views with the step's rows are made for each pass */
+    struct tensor x;         /* residual stream, n = width */
+    struct tensor h;         /* what a product reads or a post-norm works on, n = width */
+    struct tensor qkv;       /* n = (heads + 2·kv_heads)·head_dim of the widest layer */
+    struct tensor attended;  /* n = heads·head_dim */
+    struct tensor gate, up;  /* n = ffn */
+    struct tensor last;      /* [outputs, width] */
+    struct tensor logits;    /* [outputs, vocabulary] */
+};
+
+/* ---- scratch ---- */
+
+static int64_t qkv_columns(const struct model_hparams *h)
+{
+    return (int64_t)(h->max_heads + 2 * h->max_kv_heads) * h->head_dim;
+}
+
+static uint64_t element_bytes(enum dtype dtype)
+{
+    return dtype_row_bytes(dtype, 1);
+}
+
+static uint64_t row_bytes(enum dtype dtype, int64_t columns)
+{
+    return ((uint64_t)columns * element_bytes(dtype) + 63) & ~(uint64_t)63;
+}
+
+static void cut(char **at, struct tensor *tensor, enum dtype dtype, int64_t rows, int64_t columns)
+{
+    *tensor = (struct tensor){.dtype = dtype, .rows = rows, .cols = columns, .stride = (int64_t)row_bytes(dtype, columns), .data = *at};
+    *at += tensor->stride * rows;
+}
+
+static uint64_t step_bytes(const struct model_hparams *h, enum dtype residual, enum dtype activation)
+{
+    uint64_t row = row_bytes(residual, h->width) + row_bytes(activation, h->width) + row_bytes(activation, qkv_columns(h)) +
+                   row_bytes(activation, (int64_t)h->max_heads * h->head_dim) + 2 * row_bytes(activation, h->max_ffn);
+    return row * FORWARD_MAX_ROWS;
+}
+
+static uint64_t outputs_bytes(const struct model_hparams *h, enum dtype activation, int64_t outputs)
+{
+    return (uint64_t)outputs * (row_bytes(activation, h->width) + row_bytes(DT_F32, h->vocabulary));
+}
+
+uint64_t forward_scratch_bytes(const struct model_hparams *h, int64_t outputs)
+{
+    return step_bytes(h, DT_F32, DT_F32) + outputs_bytes(h, DT_F32, outputs);
+}
+
+static ll_status reserve_outputs(struct forward *f, int64_t outputs, ll_error *error)
+{
+    if (outputs <= f->output_capacity)
+        return LL_OK;
+    f->table->memory_free(f->backend, MEMORY_SCRATCH, f->output, f->output_bytes);
+    f->output = NULL;
+    f->output_capacity = 0;
+    uint64_t bytes = outputs_bytes(f->hparams, f->backend->activation, outputs);
+    LL_TRY(f->table->memory_new(f->backend, MEMORY_SCRATCH, bytes, &f->output, error));
+    f->output_bytes = bytes;
+    f->output_capacity = outputs;
+    char *at = f->output;
+    cut(&at, &f->last, f->backend->activation, outputs, f->hparams->width);
+    cut(&at, &f->logits, DT_F32, outputs, f->hparams->vocabulary);
+    return LL_OK;
+}
+
+ll_status forward_open(struct backend *backend, const struct model_hparams *hparams, const struct model_params *params,
+                       struct forward **ret, ll_error *error)
+{
+    struct forward *f = mem_new(1, sizeof *f);
+    if (!f)
+        return error_nomem(error, "forward", sizeof *f);
+    *f = (struct forward){.backend = backend, .table = backend->table, .hparams = hparams, .params = params};
+    f->scratch_bytes = step_bytes(hparams, backend->residual, backend->activation);
+    ll_status status = f->table->memory_new(backend, MEMORY_SCRATCH, f->scratch_bytes, &f->scratch, error);
+    if (status != LL_OK) {
+        mem_free(f);
+        return status;
+    }
+    char *at = f->scratch;
+    cut(&at, &f->x, backend->residual, FORWARD_MAX_ROWS, hparams->width);
+    cut(&at, &f->h, backend->activation, FORWARD_MAX_ROWS, hparams->width);
+    cut(&at, &f->qkv, backend->activation, FORWARD_MAX_ROWS, qkv_columns(hparams));
+    cut(&at, &f->attended, backend->activation, FORWARD_MAX_ROWS, (int64_t)hparams->max_heads * hparams->head_dim);
+    cut(&at, &f->gate, backend->activation, FORWARD_MAX_ROWS, hparams->max_ffn);
+    cut(&at, &f->up, backend->activation, FORWARD_MAX_ROWS, hparams->max_ffn);
+    *ret = f;
+    return LL_OK;
+}
+
+void forward_close(struct forward *f)
+{
+    if (!f)
+        return;
+    f->table->memory_free(f->backend, MEMORY_SCRATCH, f->scratch, f->scratch_bytes);
+    if (f->output)
+        f->table->memory_free(f->backend, MEMORY_SCRATCH, f->output, f->output_bytes);
+    mem_free(f);
+}
+
+/* ---- the pass ---- */
+
+static const struct tensor *present(const struct tensor *tensor)
+{
+    return tensor->data ? tensor : NULL;
+}
+
+static void norm(struct forward *f, const struct norm_params *norm, const struct tensor *in, int groups, struct tensor *out)
+{
+    f->table->norm(f->backend, f->hparams->architecture->norm, in, &norm->weight, present(&norm->bias), f->hparams->norm_eps, groups,
+                   out);
+}
+
+static struct backend_product product(const struct linear_params *linear, struct tensor *out, bool accumulate)
+{
+    return (struct backend_product){&linear->weight, present(&linear->bias), out, accumulate};
+}
+
+/* Projects in to the residual stream: straight onto it, or through a post-norm first. */
+static void add_to_residual(struct forward *f, const struct tensor *in, const struct linear_params *linear,
+                            const struct norm_params *post, struct tensor *scratch, struct tensor *x)
+{
+    struct backend_product to = product(linear, post->weight.data ? scratch : x, !post->weight.data);
+    f->table->products(f->backend, in, &to, 1);
+    if (!post->weight.data)
+        return;
+    norm(f, post, scratch, 1, scratch);
+    f->table->add(f->backend, x, scratch, x);
+}
+
+static void rotate(struct forward *f, int i, int heads, struct tensor *x)
+{
+    const struct model_hparams *h = f->hparams;
+    struct backend_rotary rotary = {.heads = heads, .head_dim = h->head_dim, .rotary_dim = h->rotary_dim,
+                                    .adjacent = h->architecture->adjacent_pairs,
+                                    .frequencies = &f->params->rotary[h->layer[i].local], .scale = 1.0f};
+    f->table->rotary(f->backend, &rotary, x);
+}
+
+static void project_qkv(struct forward *f, int i, const struct tensor *in, struct tensor *qkv, struct tensor *q, struct tensor *k,
+                        struct tensor *v)
+{
+    const struct layer_params *layer = &f->params->layer[i];
+    const struct model_hparams *h = f->hparams;
+    if (h->architecture->fused_qkv) {
+        struct backend_product to = product(&layer->qkv, qkv, false);
+        f->table->products(f->backend, in, &to, 1);
+    } else {
+        struct backend_product to[3] = {product(&layer->q, q, false), product(&layer->k, k, false), product(&layer->v, v, false)};
+        f->table->products(f->backend, in, to, 3);
+    }
+    if (h->clamp_qkv > 0.0f)
+        f->table->clamp(f->backend, qkv, h->clamp_qkv);
+    bool by_head = h->architecture->qk_norm_heads;
+    if (layer->q_norm.weight.data)
+        norm(f, &layer->q_norm, q, by_head ? h->layer[i].heads : 1, q);
+    if (layer->k_norm.weight.data)
+        norm(f, &layer->k_norm, k, by_head ? h->layer[i].kv_heads : 1, k);
+}
+
+static void attend(struct forward *f, int i, const struct backend_cache *cache, const struct tensor *in, int64_t rows,
+                   struct tensor *attended)
+{
+    const struct model_hparams *h = f->hparams;
+    const struct layer_hparams *layer = &h->layer[i];
+    int64_t wide = (int64_t)layer->heads * h->head_dim, narrow = (int64_t)layer->kv_heads * h->head_dim;
+    struct tensor all = tensor_rows(&f->qkv, 0, rows);
+    struct tensor qkv = tensor_columns(&all, 0, wide + 2 * narrow);
+    struct tensor q = tensor_columns(&all, 0, wide), k = tensor_columns(&all, wide, narrow);
+    struct tensor v = tensor_columns(&all, wide + narrow, narrow);
+    project_qkv(f, i, in, &qkv, &q, &k, &v);
+    if (h->architecture->position == LL_ROTARY) {
+        rotate(f, i, layer->heads, &q);
+        rotate(f, i, layer->kv_heads, &k);
+    }
+    f->table->cache_write(f->backend, cache, &k, &v);
+    struct backend_attention attention = {.heads = layer->heads, .scale = h->attention_scale, .softcap = h->attention_softcap,
+                                          .window = layer->window, .slopes = f->params->slopes ? &f->params->slopes[i] : NULL,
+                                          .reach = f->params->slopes ? reach_epsilon : 0.0f};
+    f->table->attention(f->backend, &attention, cache, &q, attended);
+}
+
+static void feed_forward(struct forward *f, int i, const struct tensor *in, int64_t rows, struct tensor *ret)
+{
+    const struct layer_params *layer = &f->params->layer[i];
+    const struct architecture *a = f->hparams->architecture;
+    int64_t ffn = f->hparams->layer[i].ffn;
+    struct tensor gate_rows = tensor_rows(&f->gate, 0, rows), up_rows = tensor_rows(&f->up, 0, rows);
+    struct tensor gate = tensor_columns(&gate_rows, 0, ffn), up = tensor_columns(&up_rows, 0, ffn);
+    struct backend_product to[2] = {product(&layer->up, &up, false), product(&layer->gate, &gate, false)};
+    f->table->products(f->backend, in, to, a->gated ? 2 : 1);
+    f->table->activate(f->backend, a->activation, a->gated ? &gate : &up, a->gated ? &up : NULL, &up);
+    *ret = up;
+}
+
+static void run_layer(struct forward *f, int i, const struct backend_cache *cache, struct tensor *x, struct tensor *h)
+{
+    const struct layer_params *layer = &f->params->layer[i];
+    struct tensor attended_rows = tensor_rows(&f->attended, 0, x->rows);
+    struct tensor attended = tensor_columns(&attended_rows, 0, (int64_t)f->hparams->layer[i].heads * f->hparams->head_dim);
+    struct tensor inner;
+    norm(f, &layer->attention_norm, x, 1, h);
+    attend(f, i, cache, h, x->rows, &attended);
+    add_to_residual(f, &attended, &layer->attention_output, &layer->attention_post_norm, h, x);
+    norm(f, &layer->ffn_norm, x, 1, h);
+    feed_forward(f, i, h, x->rows, &inner);
+    add_to_residual(f, &inner, &layer->down, &layer->ffn_post_norm, h, x);
+}
+
+static void run_outputs(struct forward *f, int64_t outputs, const struct tensor *x)
+{
+    struct tensor last = tensor_rows(&f->last, 0, outputs), logits = tensor_rows(&f->logits, 0, outputs);
+    f->table->gather_outputs(f->backend, x, &last);
+    norm(f, &f->params->output_norm, &last, 1, &last);
+    struct backend_product to = product(&f->params->output, &logits, false);
+    f->table->products(f->backend, &last, &to, 1);
+    if (f->hparams->final_softcap > 0.0f)
+        f->table->softcap(f->backend, &logits, f->hparams->final_softcap);
+}
+
+ll_status forward_run(struct forward *f, const struct backend_step *step, const struct backend_cache *caches,
+                      const ll_cancel *cancel, float *logits, ll_error *error)
+{
+    if (step->rows < 1 || step->rows > FORWARD_MAX_ROWS)
+        return error_set(error, LL_INTERNAL, "forward", "a step of %lld rows", (long long)step->rows);
+    LL_TRY(reserve_outputs(f, step->output_count, error));
+    struct tensor x = tensor_rows(&f->x, 0, step->rows), h = tensor_rows(&f->h, 0, step->rows);
+    f->table->begin(f->backend, step, cancel);
+    f->table->embed(f->backend, &f->params->embedding, f->hparams->embed_scale, &x);
+    if (f->params->embed_norm.weight.data)
+        norm(f, &f->params->embed_norm, &x, 1, &x);
+    for (int i = 0; i < f->hparams->layers && !cancel_requested(cancel); i++)
+        run_layer(f, i, &caches[i], &x, &h);
+    if (step->output_count > 0 && !cancel_requested(cancel))
+        run_outputs(f, step->output_count, &x);
+    LL_TRY(f->table->end(f->backend, error));
+    if (cancel_requested(cancel)) /* the loop may have been left between two operations */
+        return error_set(error, LL_CANCELLED, "forward", "cancelled");
+    if (step->output_count == 0 || !logits)
+        return LL_OK;
+    struct tensor done = tensor_rows(&f->logits, 0, step->output_count);
+    return f->table->read(f->backend, &done, logits, error);
+}

@@ -1,0 +1,232 @@
+/* What a model file says about its own shape, checked and in one struct.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "model/hparams.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "model/architecture.h"
+
+/* Keys are "ARCHITECTURE.rest". */
+struct key {
+    char text[128];
+};
+
+static struct key key_of(const struct model_hparams *hparams, const char *rest)
+{
+    struct key key;
+    snprintf(key.text, sizeof key.text, "%s.%s", hparams->architecture->name, rest);
+    return key;
+}
+
+static ll_status range_error(const char *key, uint64_t value, uint64_t least, uint64_t most, ll_error *error)
+{
+    return error_set(error, LL_FORMAT, "model", "%s is %llu, outside %llu … %llu", key, (unsigned long long)value,
+                     (unsigned long long)least, (unsigned long long)most);
+}
+
+/* A required size inside sane limits; absent counts as 0. */
+static ll_status read_size(const struct gguf *gguf, const struct model_hparams *hparams, const char *rest,
+                           uint64_t fallback, uint64_t least, uint64_t most, uint64_t *ret, ll_error *error)
+{
+    struct key key = key_of(hparams, rest);
+    LL_TRY(gguf_get_uint(gguf, key.text, fallback, ret, error));
+    if (*ret == 0 && least > 0 && !gguf_find(gguf, key.text))
+        return error_set(error, LL_FORMAT, "model", "the key %s is missing", key.text);
+    if (*ret < least || *ret > most)
+        return range_error(key.text, *ret, least, most, error);
+    return LL_OK;
+}
+
+/* A number for all layers, or an array with one for each. */
+static ll_status read_per_layer(const struct gguf *gguf, const struct model_hparams *hparams, const char *rest,
+                                uint64_t fallback, uint64_t most, uint64_t *ret /* [layers] */, ll_error *error)
+{
+    struct key key = key_of(hparams, rest);
+    const struct gguf_value *value = gguf_find(gguf, key.text);
+    if (!value || value->type != GGUF_ARRAY) {
+        LL_TRY(read_size(gguf, hparams, rest, fallback, 1, most, &ret[0], error));
+        for (int i = 1; i < hparams->layers; i++)
+            ret[i] = ret[0];
+        return LL_OK;
+    }
+    LL_TRY(gguf_get_array(gguf, key.text, GGUF_I32, &value, error));
+    if (value->count != (uint64_t)hparams->layers)
+        return error_set(error, LL_FORMAT, "model", "%s has %llu entries for %d layers", key.text,
+                         (unsigned long long)value->count, hparams->layers);
+    for (int i = 0; i < hparams->layers; i++) {
+        int64_t entry = gguf_array_int(value, (uint64_t)i);
+        if (entry < 1 || (uint64_t)entry > most)
+            return error_set(error, entry == 0 ? LL_UNSUPPORTED : LL_FORMAT, "model",
+                             "%s is %lld for layer %d, which this build cannot run", key.text, (long long)entry, i);
+        ret[i] = (uint64_t)entry;
+    }
+    return LL_OK;
+}
+
+static ll_status read_layers(const struct gguf *gguf, struct model_hparams *h, ll_error *error)
+{
+    uint64_t values[MODEL_MAX_LAYERS];
+    h->layer = mem_new((size_t)h->layers, sizeof *h->layer);
+    if (!h->layer)
+        return error_nomem(error, "model", (size_t)h->layers * sizeof *h->layer);
+    LL_TRY(read_per_layer(gguf, h, "attention.head_count", 0, 4096, values, error));
+    for (int i = 0; i < h->layers; i++)
+        h->layer[i].heads = h->layer[i].kv_heads = (int)values[i];
+    if (gguf_find(gguf, key_of(h, "attention.head_count_kv").text)) {
+        LL_TRY(read_per_layer(gguf, h, "attention.head_count_kv", 0, 4096, values, error));
+        for (int i = 0; i < h->layers; i++)
+            h->layer[i].kv_heads = (int)values[i];
+    }
+    LL_TRY(read_per_layer(gguf, h, "feed_forward_length", 0, 1u << 24, values, error));
+    for (int i = 0; i < h->layers; i++) {
+        struct layer_hparams *layer = &h->layer[i];
+        layer->ffn = (int64_t)values[i];
+        if (layer->heads % layer->kv_heads != 0)
+            return error_set(error, LL_FORMAT, "model", "layer %d has %d heads, no multiple of its %d key/value heads", i,
+                             layer->heads, layer->kv_heads);
+        h->max_heads = layer->heads > h->max_heads ? layer->heads : h->max_heads;
+        h->max_kv_heads = layer->kv_heads > h->max_kv_heads ? layer->kv_heads : h->max_kv_heads;
+        h->max_ffn = layer->ffn > h->max_ffn ? layer->ffn : h->max_ffn;
+    }
+    return LL_OK;
+}
+
+static ll_status read_head_size(const struct gguf *gguf, struct model_hparams *h, ll_error *error)
+{
+    uint64_t key_length, value_length, rotary;
+    uint64_t share = (uint64_t)h->width / (uint64_t)h->layer[0].heads;
+    LL_TRY(read_size(gguf, h, "attention.key_length", share, 1, 1024, &key_length, error));
+    LL_TRY(read_size(gguf, h, "attention.value_length", key_length, 1, 1024, &value_length, error));
+    LL_TRY(read_size(gguf, h, "rope.dimension_count", key_length, 0, 1024, &rotary, error));
+    if (key_length != value_length)
+        return error_set(error, LL_UNSUPPORTED, "model", "keys of %llu and values of %llu numbers a head are not supported",
+                         (unsigned long long)key_length, (unsigned long long)value_length);
+    if (h->architecture->position == LL_ROTARY && (rotary == 0 || rotary > key_length || rotary % 2 != 0))
+        return error_set(error, LL_FORMAT, "model", "%s.rope.dimension_count is %llu for heads of %llu", h->architecture->name,
+                         (unsigned long long)rotary, (unsigned long long)key_length);
+    h->head_dim = (int)key_length;
+    h->rotary_dim = (int)rotary;
+    return LL_OK;
+}
+
+/* Only what is understood is run: an unknown scaling would change every answer silently. */
+static ll_status read_rotary(const struct gguf *gguf, struct model_hparams *h, ll_error *error)
+{
+    struct gguf_text type;
+    double factor;
+    LL_TRY(gguf_get_float(gguf, key_of(h, "rope.freq_base").text, 10000.0, &h->rotary[0].base, error));
+    LL_TRY(gguf_get_text(gguf, key_of(h, "rope.scaling.type").text, &type, error));
+    LL_TRY(gguf_get_float(gguf, key_of(h, "rope.scale_linear").text, 1.0, &factor, error));
+    LL_TRY(gguf_get_float(gguf, key_of(h, "rope.scaling.factor").text, factor, &factor, error));
+    if (type.text && !gguf_text_equals(type, "none") && !gguf_text_equals(type, "linear"))
+        return error_set(error, LL_UNSUPPORTED, "model", "rope scaling '%.*s' is not supported by this version",
+                         (int)(type.length < 32 ? type.length : 32), type.text);
+    if (type.text && gguf_text_equals(type, "none"))
+        factor = 1.0;
+    if (!(h->rotary[0].base > 0.0) || !isfinite(h->rotary[0].base) || !(factor > 0.0) || !isfinite(factor))
+        return error_set(error, LL_FORMAT, "model", "rope base %g or factor %g is not a positive number", h->rotary[0].base, factor);
+    h->rotary[0].linear_factor = factor;
+    h->rotary[1] = h->rotary[0];
+    return LL_OK;
+}
+
+static ll_status read_numbers(const struct gguf *gguf, struct model_hparams *h, ll_error *error)
+{
+    const char *eps_key = h->architecture->norm == NORM_RMS ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon";
+    double eps, scale, softcap, final_softcap;
+    LL_TRY(gguf_get_float(gguf, key_of(h, eps_key).text, -1.0, &eps, error));
+    if (!(eps > 0.0 && eps < 1.0))
+        return error_set(error, LL_FORMAT, "model", "%s is missing or not between 0 and 1", key_of(h, eps_key).text);
+    LL_TRY(gguf_get_float(gguf, key_of(h, "attention.scale").text, 1.0 / sqrt((double)h->head_dim), &scale, error));
+    LL_TRY(gguf_get_float(gguf, key_of(h, "attn_logit_softcapping").text, 0.0, &softcap, error));
+    LL_TRY(gguf_get_float(gguf, key_of(h, "final_logit_softcapping").text, 0.0, &final_softcap, error));
+    if (!isfinite(scale) || scale <= 0.0 || !(softcap >= 0.0) || !(final_softcap >= 0.0))
+        return error_set(error, LL_FORMAT, "model", "an attention scale or softcap is not a positive number");
+    h->norm_eps = (float)eps;
+    h->attention_scale = (float)scale;
+    h->attention_softcap = (float)softcap;
+    h->final_softcap = (float)final_softcap;
+    return LL_OK;
+}
+
+/* Features of newer files in these families that would be silently wrong if ignored. */
+static ll_status refuse_unknown_features(const struct gguf *gguf, const struct model_hparams *h, ll_error *error)
+{
+    static const char *const counted[] = {"expert_count", "attention.shared_kv_layers", "attention.key_length_swa"};
+    for (size_t i = 0; i < sizeof counted / sizeof counted[0]; i++) {
+        uint64_t value;
+        struct key key = key_of(h, counted[i]);
+        LL_TRY(gguf_get_uint(gguf, key.text, 0, &value, error));
+        if (value != 0)
+            return error_set(error, LL_UNSUPPORTED, "model", "%s is %llu, which this version does not support", key.text,
+                             (unsigned long long)value);
+    }
+    return LL_OK;
+}
+
+static ll_status find_architecture(const struct gguf *gguf, struct model_hparams *h, ll_error *error)
+{
+    struct gguf_text name;
+    char shown[64];
+    LL_TRY(gguf_get_text(gguf, "general.architecture", &name, error));
+    if (!name.text)
+        return error_set(error, LL_FORMAT, "model", "the key general.architecture is missing");
+    h->architecture = architecture_find(name);
+    if (h->architecture)
+        return LL_OK;
+    utf8_printable(name.text, name.length, shown, sizeof shown);
+    return error_set(error, LL_UNSUPPORTED, "model", "architecture '%s' is not supported; this version runs %s", shown,
+                     architecture_names());
+}
+
+static ll_status read_name(const struct gguf *gguf, struct model_hparams *h, ll_error *error)
+{
+    struct gguf_text name;
+    LL_TRY(gguf_get_text(gguf, "general.name", &name, error));
+    if (name.text)
+        utf8_printable(name.text, name.length, h->name, sizeof h->name);
+    return LL_OK;
+}
+
+static ll_status read_all(const struct gguf *gguf, struct model_hparams *h, ll_error *error)
+{
+    uint64_t layers, width, context;
+    LL_TRY(find_architecture(gguf, h, error));
+    LL_TRY(read_name(gguf, h, error));
+    LL_TRY(read_size(gguf, h, "block_count", 0, 1, MODEL_MAX_LAYERS, &layers, error));
+    LL_TRY(read_size(gguf, h, "embedding_length", 0, 1, 1u << 20, &width, error));
+    LL_TRY(read_size(gguf, h, "context_length", 0, 1, 1u << 30, &context, error));
+    h->layers = (int)layers;
+    h->width = (int64_t)width;
+    h->context = (int64_t)context;
+    h->embed_scale = 1.0f;
+    LL_TRY(read_layers(gguf, h, error));
+    LL_TRY(read_head_size(gguf, h, error));
+    if (h->architecture->position == LL_ROTARY)
+        LL_TRY(read_rotary(gguf, h, error));
+    LL_TRY(read_numbers(gguf, h, error));
+    LL_TRY(refuse_unknown_features(gguf, h, error));
+    return h->architecture->read ? h->architecture->read(gguf, h, error) : LL_OK;
+}
+
+ll_status hparams_read(const struct gguf *gguf, struct model_hparams *ret, ll_error *error)
+{
+    struct model_hparams hparams = {0};
+    ll_status status = read_all(gguf, &hparams, error);
+    if (status == LL_OK)
+        *ret = hparams;
+    else
+        hparams_fini(&hparams);
+    return status;
+}
+
+void hparams_fini(struct model_hparams *hparams)
+{
+    mem_free(hparams->layer);
+    *hparams = (struct model_hparams){0};
+}

@@ -1,0 +1,48 @@
+/* What a model file says about its own shape, checked and in one struct.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef MODEL_HPARAMS_H
+#define MODEL_HPARAMS_H
+
+#include "backend/backend.h"
+#include "formats/gguf.h"
+
+enum { MODEL_MAX_LAYERS = 1024 };
+
+/* Rotary angles come in one or two sets: global layers, and local ones where a family uses another
+ * base inside its sliding window. */
+struct rotary_hparams {
+    double base;          /* θ: pair i turns by base^(-2i/dim) radians per position */
+    double linear_factor; /* positions are divided by this; 1 */
+};
+
+struct layer_hparams {
+    int heads, kv_heads;
+    int64_t ffn;     /* inner width of the feed-forward part */
+    int window;      /* keys seen, itself included; 0: all before it */
+    bool local;      /* uses the local rotary set */
+};
+
+struct model_hparams {
+    const struct architecture *architecture;
+    char name[128];
+    int64_t width, vocabulary, context; /* context: trained tokens */
+    int head_dim, rotary_dim;
+    int layers;
+    struct layer_hparams *layer; /* [layers] */
+    float norm_eps;
+    float attention_scale;
+    float attention_softcap, final_softcap; /* 0: none */
+    float embed_scale;                      /* 1: none */
+    float clamp_qkv;                        /* 0: none */
+    float alibi_max_bias;                   /* 0: no ALiBi */
+    struct rotary_hparams rotary[2];        /* global, local */
+    int max_heads, max_kv_heads;
+    int64_t max_ffn;
+};
+
+/* LL_UNSUPPORTED names an architecture or setting this build does not run; LL_FORMAT a key that is
+ * missing, of the wrong type or out of range. */
+ll_status hparams_read(const struct gguf *gguf, struct model_hparams *ret, ll_error *error);
+void hparams_fini(struct model_hparams *hparams);
+
+#endif

@@ -1,0 +1,324 @@
+/* The weights of a model by role: names in the file to layers, every shape checked.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "model/params.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "model/architecture.h"
+#include "model/position.h"
+#include "tensor/dequant.h"
+
+struct loader {
+    const struct gguf *gguf;
+    struct backend *backend;
+    struct model_hparams *hparams;
+    struct model_params *params;
+    const ll_run *run;
+    bool *used; /* [tensors] */
+    uint64_t done;
+    ll_error *error;
+};
+
+enum need { OPTIONAL, REQUIRED };
+
+/* ---- memory the model owns on the backend ---- */
+
+static ll_status own_memory(struct loader *l, uint64_t bytes, void **ret)
+{
+    struct model_params *p = l->params;
+    if (!mem_grow((void **)&p->owned, &p->owned_capacity, p->owned_count + 1, sizeof *p->owned))
+        return error_nomem(l->error, "model", sizeof *p->owned);
+    LL_TRY(l->backend->table->memory_new(l->backend, MEMORY_WEIGHTS, bytes, ret, l->error));
+    p->owned[p->owned_count++] = (struct params_memory){*ret, bytes};
+    return LL_OK;
+}
+
+static ll_status place(struct loader *l, const void *host, uint64_t bytes, void **ret)
+{
+    LL_TRY(own_memory(l, bytes, ret));
+    if (l->backend->host_memory) {
+        memcpy(*ret, host, bytes);
+        return LL_OK;
+    }
+    return l->backend->table->upload(l->backend, *ret, host, bytes, l->error);
+}
+
+static ll_status place_vector(struct loader *l, const float *values, int64_t count, struct tensor *ret)
+{
+    *ret = (struct tensor){.dtype = DT_F32, .rows = 1, .cols = count, .stride = count * 4};
+    return place(l, values, (uint64_t)count * 4, &ret->data);
+}
+
+/* ---- looking tensors up ---- */
+
+static const struct gguf_tensor *find(struct loader *l, enum need need, const char *name, ll_status *status)
+{
+    const struct gguf_tensor *tensor = gguf_tensor_find(l->gguf, name);
+    *status = LL_OK;
+    if (!tensor) {
+        if (need == REQUIRED)
+            *status = error_set(l->error, LL_FORMAT, "model", "the tensor %s is missing", name);
+        return NULL;
+    }
+    l->used[tensor - gguf_tensor_at(l->gguf, 0)] = true; /* the directory is one array */
+    if (!tensor->known || !l->backend->table->supports_weight(l->backend, tensor->dtype)) {
+        const char *type = dtype_gguf_name(tensor->type_number);
+        *status = error_set(l->error, LL_UNSUPPORTED, "model", "the tensor %s has type %s (%u), which is not supported", name,
+                            type ? type : "unknown", tensor->type_number);
+        return NULL;
+    }
+    return tensor;
+}
+
+static ll_status check_shape(struct loader *l, const struct gguf_tensor *tensor, int64_t rows, int64_t cols)
+{
+    if (tensor->shape[0] == (uint64_t)cols && tensor->shape[1] == (uint64_t)rows && tensor->shape[2] == 1 && tensor->shape[3] == 1)
+        return LL_OK;
+    return error_set(l->error, LL_FORMAT, "model", "the tensor %s is %llu × %llu where the metadata asks for %lld × %lld",
+                     tensor->name, (unsigned long long)tensor->shape[0], (unsigned long long)tensor->shape[1], (long long)cols,
+                     (long long)rows);
+}
+
+static void report_progress(struct loader *l, uint64_t bytes)
+{
+    l->done += bytes;
+    if (!l->run || !l->run->on_progress)
+        return;
+    ll_progress progress = {LL_LOADING, l->done, gguf_file_bytes(l->gguf), NULL};
+    l->run->on_progress(l->run->user, &progress);
+}
+
+static ll_status load_matrix(struct loader *l, enum need need, const char *name, int64_t rows, int64_t cols, struct tensor *ret)
+{
+    ll_status status;
+    const struct gguf_tensor *tensor = find(l, need, name, &status);
+    if (!tensor)
+        return status;
+    LL_TRY(check_shape(l, tensor, rows, cols));
+    struct tensor matrix = {.dtype = tensor->dtype, .rows = rows, .cols = cols,
+                            .stride = (int64_t)dtype_row_bytes(tensor->dtype, (uint64_t)cols)};
+    union { const void *read; void *write; } mapped = {.read = tensor->data};
+    matrix.data = mapped.write; /* never written: weights are read-only to every operation */
+    if (!l->backend->host_memory)
+        LL_TRY(place(l, tensor->data, tensor->bytes, &matrix.data));
+    LL_TRY(l->backend->table->prepare_weight(l->backend, &matrix, l->error));
+    l->params->parameters += (uint64_t)rows * (uint64_t)cols;
+    report_progress(l, tensor->bytes);
+    if (l->run && cancel_requested(l->run->cancel))
+        return error_set(l->error, LL_CANCELLED, "model", "loading was cancelled");
+    *ret = matrix;
+    return LL_OK;
+}
+
+/* Vectors become F32 whatever the file holds. */
+static ll_status load_vector(struct loader *l, enum need need, const char *name, int64_t count, struct tensor *ret)
+{
+    ll_status status;
+    const struct gguf_tensor *tensor = find(l, need, name, &status);
+    if (!tensor)
+        return status;
+    LL_TRY(check_shape(l, tensor, 1, count));
+    float *values = mem_new((size_t)count, sizeof *values);
+    if (!values)
+        return error_nomem(l->error, "model", (size_t)count * sizeof *values);
+    dequantize_row(tensor->dtype, tensor->data, values, count);
+    status = place_vector(l, values, count, ret);
+    mem_free(values);
+    l->params->parameters += (uint64_t)count;
+    report_progress(l, tensor->bytes);
+    return status;
+}
+
+/* ---- names ---- */
+
+struct tensor_name {
+    char text[96];
+};
+
+static struct tensor_name name_of(int layer, const char *part, const char *suffix)
+{
+    struct tensor_name name;
+    if (layer < 0)
+        snprintf(name.text, sizeof name.text, "%s.%s", part, suffix);
+    else
+        snprintf(name.text, sizeof name.text, "blk.%d.%s.%s", layer, part, suffix);
+    return name;
+}
+
+static ll_status load_norm(struct loader *l, enum need need, int layer, const char *part, int64_t n, struct norm_params *ret)
+{
+    LL_TRY(load_vector(l, need, name_of(layer, part, "weight").text, n, &ret->weight));
+    return load_vector(l, OPTIONAL, name_of(layer, part, "bias").text, n, &ret->bias);
+}
+
+static ll_status load_linear(struct loader *l, enum need need, int layer, const char *part, int64_t outputs, int64_t inputs,
+                             struct linear_params *ret)
+{
+    LL_TRY(load_matrix(l, need, name_of(layer, part, "weight").text, outputs, inputs, &ret->weight));
+    return load_vector(l, OPTIONAL, name_of(layer, part, "bias").text, outputs, &ret->bias);
+}
+
+static ll_status load_attention(struct loader *l, int i)
+{
+    const struct model_hparams *h = l->hparams;
+    const struct architecture *a = h->architecture;
+    struct layer_params *layer = &l->params->layer[i];
+    int64_t q = (int64_t)h->layer[i].heads * h->head_dim, kv = (int64_t)h->layer[i].kv_heads * h->head_dim;
+    if (a->fused_qkv) {
+        LL_TRY(load_linear(l, REQUIRED, i, "attn_qkv", q + 2 * kv, h->width, &layer->qkv));
+    } else {
+        LL_TRY(load_linear(l, REQUIRED, i, "attn_q", q, h->width, &layer->q));
+        LL_TRY(load_linear(l, REQUIRED, i, "attn_k", kv, h->width, &layer->k));
+        LL_TRY(load_linear(l, REQUIRED, i, "attn_v", kv, h->width, &layer->v));
+    }
+    enum need norms = a->required_qk_norm ? REQUIRED : OPTIONAL;
+    LL_TRY(load_norm(l, norms, i, "attn_q_norm", a->qk_norm_heads ? h->head_dim : q, &layer->q_norm));
+    LL_TRY(load_norm(l, norms, i, "attn_k_norm", a->qk_norm_heads ? h->head_dim : kv, &layer->k_norm));
+    return load_linear(l, REQUIRED, i, "attn_output", h->width, q, &layer->attention_output);
+}
+
+static ll_status load_layer(struct loader *l, int i)
+{
+    const struct model_hparams *h = l->hparams;
+    struct layer_params *layer = &l->params->layer[i];
+    int64_t ffn = h->layer[i].ffn;
+    LL_TRY(load_norm(l, REQUIRED, i, "attn_norm", h->width, &layer->attention_norm));
+    LL_TRY(load_attention(l, i));
+    LL_TRY(load_norm(l, REQUIRED, i, "ffn_norm", h->width, &layer->ffn_norm));
+    if (h->architecture->gated)
+        LL_TRY(load_linear(l, REQUIRED, i, "ffn_gate", ffn, h->width, &layer->gate));
+    LL_TRY(load_linear(l, REQUIRED, i, "ffn_up", ffn, h->width, &layer->up));
+    LL_TRY(load_linear(l, REQUIRED, i, "ffn_down", h->width, ffn, &layer->down));
+    if (h->architecture->post_norms) {
+        LL_TRY(load_norm(l, REQUIRED, i, "post_attention_norm", h->width, &layer->attention_post_norm));
+        LL_TRY(load_norm(l, REQUIRED, i, "post_ffw_norm", h->width, &layer->ffn_post_norm));
+    }
+    return LL_OK;
+}
+
+/* ---- what positions need ---- */
+
+static ll_status make_rotary(struct loader *l)
+{
+    const struct model_hparams *h = l->hparams;
+    struct tensor divisors = {0};
+    int pairs = h->rotary_dim / 2;
+    LL_TRY(load_vector(l, OPTIONAL, "rope_freqs.weight", pairs, &divisors));
+    float *values = mem_new((size_t)pairs, 2 * sizeof *values), *factors = NULL;
+    if (!values)
+        return error_nomem(l->error, "model", (size_t)pairs * 8);
+    if (divisors.data) { /* read on the host: the file's copy, not the backend's */
+        const struct gguf_tensor *tensor = gguf_tensor_find(l->gguf, "rope_freqs.weight");
+        factors = values + pairs;
+        dequantize_row(tensor->dtype, tensor->data, factors, pairs);
+    }
+    ll_status status = LL_OK;
+    for (int set = 0; set < 2 && status == LL_OK; set++) {
+        rotary_frequencies(&h->rotary[set], h->rotary_dim, set == 0 ? factors : NULL, values);
+        status = place_vector(l, values, pairs, &l->params->rotary[set]);
+    }
+    mem_free(values);
+    return status;
+}
+
+static ll_status make_slopes(struct loader *l)
+{
+    const struct model_hparams *h = l->hparams;
+    float values[4096]; /* hparams.c allows no more heads */
+    l->params->slopes = mem_new((size_t)h->layers, sizeof *l->params->slopes);
+    if (!l->params->slopes)
+        return error_nomem(l->error, "model", (size_t)h->layers * sizeof *l->params->slopes);
+    for (int i = 0; i < h->layers; i++) {
+        alibi_slopes(h->layer[i].heads, h->alibi_max_bias, values);
+        LL_TRY(place_vector(l, values, h->layer[i].heads, &l->params->slopes[i]));
+    }
+    return LL_OK;
+}
+
+/* ---- the whole ---- */
+
+static ll_status load_ends(struct loader *l)
+{
+    struct model_hparams *h = l->hparams;
+    ll_status status;
+    const struct gguf_tensor *table = find(l, REQUIRED, "token_embd.weight", &status);
+    if (!table)
+        return status;
+    if (table->shape[1] == 0 || table->shape[1] > 1u << 24)
+        return error_set(l->error, LL_FORMAT, "model", "token_embd.weight has %llu rows", (unsigned long long)table->shape[1]);
+    h->vocabulary = (int64_t)table->shape[1];
+    LL_TRY(load_matrix(l, REQUIRED, "token_embd.weight", h->vocabulary, h->width, &l->params->embedding));
+    LL_TRY(load_norm(l, REQUIRED, -1, "output_norm", h->width, &l->params->output_norm));
+    if (h->architecture->embed_norm)
+        LL_TRY(load_norm(l, REQUIRED, -1, "token_embd_norm", h->width, &l->params->embed_norm));
+    LL_TRY(load_linear(l, OPTIONAL, -1, "output", h->vocabulary, h->width, &l->params->output));
+    if (!l->params->output.weight.data)
+        l->params->output.weight = l->params->embedding;
+    return LL_OK;
+}
+
+/* Old converters stored rotary tables that every engine computes anew. */
+static bool harmless(const char *name)
+{
+    size_t length = strlen(name);
+    static const char suffix[] = "rotary_emb.inv_freq";
+    return (length >= sizeof suffix - 1 && strcmp(name + length - (sizeof suffix - 1), suffix) == 0) ||
+           strstr(name, "attn_rot_embd") != NULL;
+}
+
+static ll_status refuse_unused(struct loader *l)
+{
+    for (size_t i = 0; i < gguf_tensor_count(l->gguf); i++) {
+        const char *name = gguf_tensor_at(l->gguf, i)->name;
+        if (!l->used[i] && !harmless(name))
+            return error_set(l->error, LL_UNSUPPORTED, "model",
+                             "the tensor %s has no place in architecture %s as this version knows it", name,
+                             l->hparams->architecture->name);
+    }
+    return LL_OK;
+}
+
+static ll_status load_all(struct loader *l)
+{
+    const struct model_hparams *h = l->hparams;
+    l->params->layer = mem_new((size_t)h->layers, sizeof *l->params->layer);
+    l->used = mem_new(gguf_tensor_count(l->gguf), sizeof *l->used);
+    if (!l->params->layer || !l->used)
+        return error_nomem(l->error, "model", (size_t)h->layers * sizeof *l->params->layer);
+    LL_TRY(load_ends(l));
+    for (int i = 0; i < h->layers; i++)
+        LL_TRY(load_layer(l, i));
+    if (h->architecture->position == LL_ROTARY)
+        LL_TRY(make_rotary(l));
+    if (h->alibi_max_bias > 0.0f)
+        LL_TRY(make_slopes(l));
+    return refuse_unused(l);
+}
+
+ll_status params_load(const struct gguf *gguf, struct backend *backend, struct model_hparams *hparams, const ll_run *run,
+                      struct model_params *ret, ll_error *error)
+{
+    struct model_params params = {.backend = backend};
+    struct loader loader = {.gguf = gguf, .backend = backend, .hparams = hparams, .params = &params, .run = run, .error = error};
+    ll_status status = load_all(&loader);
+    mem_free(loader.used);
+    if (status == LL_OK)
+        *ret = params;
+    else
+        params_fini(&params);
+    return status;
+}
+
+void params_fini(struct model_params *params)
+{
+    for (size_t i = 0; i < params->owned_count; i++)
+        params->backend->table->memory_free(params->backend, MEMORY_WEIGHTS, params->owned[i].memory, params->owned[i].bytes);
+    mem_free(params->owned);
+    mem_free(params->slopes);
+    mem_free(params->layer);
+    *params = (struct model_params){0};
+}

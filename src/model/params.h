@@ -1,0 +1,52 @@
+/* The weights of a model by role: names in the file to layers, every shape checked.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * All matrices are [outputs, inputs]. Vectors are F32. A tensor with data NULL is absent. */
+#ifndef MODEL_PARAMS_H
+#define MODEL_PARAMS_H
+
+#include "model/hparams.h"
+
+struct norm_params {
+    struct tensor weight, bias; /* [1, n] */
+};
+
+struct linear_params {
+    struct tensor weight; /* [outputs, inputs] */
+    struct tensor bias;   /* [1, outputs] */
+};
+
+struct layer_params {
+    struct norm_params attention_norm, q_norm, k_norm, attention_post_norm;
+    struct norm_params ffn_norm, ffn_post_norm;
+    struct linear_params qkv;     /* fused families: [(heads + 2·kv_heads)·head_dim, width] */
+    struct linear_params q, k, v; /* the others */
+    struct linear_params attention_output;
+    struct linear_params gate, up, down;
+};
+
+struct model_params {
+    struct tensor embedding; /* [vocabulary, width] */
+    struct norm_params embed_norm, output_norm;
+    struct linear_params output; /* may be the embedding itself */
+    struct tensor rotary[2];     /* [1, rotary_dim/2]: global, local; made here */
+    struct tensor *slopes;       /* [layers] of [1, heads]; NULL without ALiBi; made here */
+    struct layer_params *layer;  /* [layers] */
+
+    struct backend *backend;     /* where the memory below lives */
+    struct params_memory {
+        void *memory;
+        uint64_t bytes;
+    } *owned;
+    size_t owned_count, owned_capacity;
+    uint64_t parameters; /* numbers in all tensors used */
+};
+
+/* Sets hparams->vocabulary. A weight missing, misshapen, of an unreadable type, or present but of no
+ * use to the architecture (running without it would be wrong) is an error naming it. gguf must
+ * outlive params when the backend uses host memory. */
+ll_status params_load(const struct gguf *gguf, struct backend *backend, struct model_hparams *hparams,
+                      const ll_run *run, struct model_params *ret, ll_error *error);
+void params_fini(struct model_params *params);
+
+#endif
