@@ -11,7 +11,7 @@ struct devices {
     struct backend *backend; /* the chosen one */
     struct plugin *plugin;   /* the library it came from, or NULL */
     ll_device_kind kind;
-    char notes[DEVICES_MAX_NOTES][256]; /* why a backend is absent */
+    char notes[DEVICES_MAX_NOTES][512]; /* why a backend is absent */
     size_t note_count;
 };
 
