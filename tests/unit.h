@@ -45,6 +45,22 @@ static inline size_t unit_rounds(size_t usual)
     return getenv("LL_LONG") ? usual * 20 : usual;
 }
 
+/* The path of the default model when it has been fetched, else NULL (the test then calls skip()). Sanitized
+ * builds never find it. The answer lives until the next call. */
+static inline const char *unit_default_model(void)
+{
+    static char path[4096];
+    const char *models = getenv("LONGLEAF_MODELS"), *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    const char *base = models ? models : data ? data : home ? home : "";
+    const char *middle = models ? "" : data ? "/longleaf/models" : "/.local/share/longleaf/models";
+    int length = snprintf(path, sizeof path, "%s%s/SmolLM2-135M-Instruct.Q4_1.gguf", base, middle);
+    if (length < 0 || (size_t)length >= sizeof path || access(path, R_OK) != 0) {
+        print_message("# the default model is not here: %s\n", path);
+        return NULL;
+    }
+    return path;
+}
+
 /* Makes a scratch folder and moves into it; unit_leave_scratch removes it with the plain files in it. */
 static inline int unit_enter_scratch(char folder[64])
 {

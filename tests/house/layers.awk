@@ -2,7 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Variable: check = upward | frontend. First file: LAYERS. Sources are named relative to the top.
 
-function folder(path) { sub(/\/[^\/]*$/, "", path); return path }
+# src/cpu/reference/x.c is in the room src/cpu; includes say it without src/.
+function folder(path,   parts) {
+    if (split(path, parts, "/") < 2) return ""
+    return parts[1] == "src" && parts[3] != "" ? "src/" parts[2] : parts[1]
+}
 function room(path) { sub(/^src\//, "", path); return path }
 function complain(what) { print FILENAME ":" FNR ": " what }
 
