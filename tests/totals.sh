@@ -12,10 +12,11 @@ if [ "${1:-}" = --failed ]; then
 fi
 [ $# -gt 0 ] || { echo "usage: totals.sh [--failed WHAT] BUILD_FOLDER..." >&2; exit 2; }
 
-find "$@" -name '*.trs' | sort | sed 's/\.trs$/.log/' | xargs -r awk '
+find "$@" -name '*.trs' | sort | sed 's/\.trs$/.log/' | xargs -r awk -v builds=$# '
     /^(SKIP|FAIL|XPASS|ERROR): tests\// {
         label = $1 == "SKIP:" ? "skipped: " : "FAILED:  "
         test = $2; sub(/^tests\//, "", test)
+        if (builds > 1) test = substr(FILENAME, 1, index(FILENAME, "/tests/") - 1) " " test
         $1 = $2 = ""; sub(/^ +/, ""); sub(/^[0-9]+ *(- )?/, ""); sub(/^- /, ""); sub(/ *# *SKIP */, ": ")
         print label test ": " $0
     }' | sort -r
