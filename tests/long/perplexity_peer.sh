@@ -28,7 +28,8 @@ if [ -z "$python" ]; then
     python=$venv/bin/python
     "$python" -c 'import llama_cpp' 2>/dev/null || make_peer
 fi
-model=${LONGLEAF_MODEL:-${XDG_DATA_HOME:-$HOME/.local/share}/longleaf/models/SmolLM2-135M-Instruct-Q4_1.gguf}
+models=${LONGLEAF_MODELS:-${XDG_DATA_HOME:-$HOME/.local/share}/longleaf/models}
+model=${LONGLEAF_MODEL:-$models/SmolLM2-135M-Instruct.Q4_1.gguf}
 [ -r "$model" ] || skip "the default model is not here: longleaf models fetch"
 [ -x "$top_builddir/longleaf" ] && program="--program $top_builddir/longleaf"
 
