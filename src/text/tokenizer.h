@@ -2,7 +2,13 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Two kinds behind one face: byte-level BPE ("gpt2" in GGUF, with a named pre-tokenizer) and
- * SentencePiece ("llama", scores, byte fallback). O(n log n) on any input. Immutable: any thread. */
+ * SentencePiece ("llama", scores, byte fallback). O(n log n) on any input. Immutable: any thread.
+ *
+ * The pieces of the ids are the text again, byte for byte, with these exceptions:
+ *   - a byte that no token spells is U+FFFD or the unknown token (small vocabularies only);
+ *   - rules that compose text first (qwen2, mpt, olmo, command-r) give its NFC form;
+ *   - SentencePiece adds the leading space it was asked for, and takes U+2581 for a space;
+ *   - control tokens print nothing. */
 #ifndef TEXT_TOKENIZER_H
 #define TEXT_TOKENIZER_H
 
@@ -23,10 +29,13 @@ enum token_kind { TOKEN_NORMAL = 1, TOKEN_UNKNOWN, TOKEN_CONTROL, TOKEN_USER, TO
 ll_status tokenizer_open(const struct gguf *gguf, struct tokenizer **ret, ll_error *error);
 void tokenizer_close(struct tokenizer *tokenizer);
 const char *tokenizer_name(const struct tokenizer *tokenizer); /* "bpe smollm", "spm" */
+/* Something a person should know about how this file was read, or NULL. */
+const char *tokenizer_note(const struct tokenizer *tokenizer);
 size_t tokenizer_size(const struct tokenizer *tokenizer);
 
-/* Appends the ids of text (any bytes) to out. Every byte is covered: bytes no token spells become
- * byte tokens or the unknown token. */
+/* Appends the ids of text (any bytes, below 512 MiB) to out. Every byte is covered: bytes no token
+ * spells become byte tokens or the unknown token. User-defined tokens are found in any text, control
+ * tokens only when asked for. A BOS spelt at the head is not doubled. */
 ll_status tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length,
                            unsigned flags, struct token_list *out, ll_error *error);
 /* The bytes a token prints, unescaped (SPM's U+2581 is a space, BPE's byte letters are bytes);

@@ -1,0 +1,278 @@
+/* Text to token ids and back, by the rules the model file names.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "text/tokenizer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/utf8.h"
+#include "text/added.h"
+#include "text/bpe.h"
+#include "text/pretokenize.h"
+#include "text/spm.h"
+#include "text/vocab.h"
+
+#define TEXT_MAX ((size_t)1 << 29) /* positions inside fit 32 bits, escaped spaces included */
+
+static const char where[] = "tokenizer";
+
+struct tokenizer {
+    struct vocab vocab;
+    struct added added;
+    bool bytes;                        /* byte-level BPE; else SentencePiece */
+    struct pretokenizer *pretokenizer; /* BPE */
+    struct bpe bpe;
+    struct spm spm;
+    bool adds_bos;
+    bool adds_space;   /* SentencePiece: a space before the text */
+    bool trims_spaces; /* SentencePiece: runs of spaces become one, those at the ends none */
+    bool guessed;      /* the file names no pre-tokenizer */
+    char name[64];
+};
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+static ll_status read_model(const struct gguf *gguf, bool *ret_bytes, ll_error *error)
+{
+    struct gguf_text model;
+    char shown[80];
+    LL_TRY(gguf_get_text(gguf, "tokenizer.ggml.model", &model, error));
+    if (!model.text)
+        return error_set(error, LL_UNSUPPORTED, where, "the model file carries no tokenizer");
+    *ret_bytes = gguf_text_equals(model, "gpt2");
+    if (*ret_bytes || gguf_text_equals(model, "llama"))
+        return LL_OK;
+    utf8_printable(model.text, model.length, shown, sizeof shown);
+    return error_set(error, LL_UNSUPPORTED, where,
+                     "the model's tokenizer is of kind \"%s\"; this version reads \"gpt2\" and \"llama\"", shown);
+}
+
+static ll_status open_bytes(struct tokenizer *tokenizer, const struct gguf *gguf, ll_error *error)
+{
+    struct gguf_text name;
+    LL_TRY(gguf_get_text(gguf, "tokenizer.ggml.pre", &name, error));
+    tokenizer->guessed = name.text == NULL;
+    LL_TRY(pretokenizer_open(name, &tokenizer->pretokenizer, error));
+    LL_TRY(bpe_open(&tokenizer->vocab, tokenizer->pretokenizer, &tokenizer->bpe, error));
+    tokenizer->adds_bos = pretokenizer_flags(tokenizer->pretokenizer) & RULE_ADD_BOS;
+    snprintf(tokenizer->name, sizeof tokenizer->name, "bpe %s", pretokenizer_name(tokenizer->pretokenizer));
+    return LL_OK;
+}
+
+static ll_status open_marks(struct tokenizer *tokenizer, const struct gguf *gguf, ll_error *error)
+{
+    LL_TRY(spm_open(&tokenizer->vocab, &tokenizer->spm, error));
+    tokenizer->adds_bos = true;
+    snprintf(tokenizer->name, sizeof tokenizer->name, "spm");
+    LL_TRY(gguf_get_bool(gguf, "tokenizer.ggml.add_space_prefix", true, &tokenizer->adds_space, error));
+    return gguf_get_bool(gguf, "tokenizer.ggml.remove_extra_whitespaces", false, &tokenizer->trims_spaces, error);
+}
+
+static ll_status read_bos(struct tokenizer *tokenizer, const struct gguf *gguf, ll_error *error)
+{
+    static const char key[] = "tokenizer.ggml.add_bos_token";
+    LL_TRY(gguf_get_bool(gguf, key, tokenizer->adds_bos, &tokenizer->adds_bos, error));
+    if (!tokenizer->adds_bos || tokenizer->vocab.bos >= 0)
+        return LL_OK;
+    if (gguf_find(gguf, key))
+        return error_set(error, LL_FORMAT, where, "%s is set, but the file names no bos_token_id", key);
+    tokenizer->adds_bos = false;
+    return LL_OK;
+}
+
+static ll_status load(struct tokenizer *tokenizer, const struct gguf *gguf, ll_error *error)
+{
+    LL_TRY(read_model(gguf, &tokenizer->bytes, error));
+    enum vocab_style style = tokenizer->bytes ? VOCAB_BYTE_LETTERS : VOCAB_SPACE_MARK;
+    LL_TRY(vocab_open(gguf, style, &tokenizer->vocab, error));
+    LL_TRY(added_open(&tokenizer->vocab, &tokenizer->added, error));
+    LL_TRY(tokenizer->bytes ? open_bytes(tokenizer, gguf, error) : open_marks(tokenizer, gguf, error));
+    return read_bos(tokenizer, gguf, error);
+}
+
+ll_status tokenizer_open(const struct gguf *gguf, struct tokenizer **ret, ll_error *error)
+{
+    struct tokenizer *tokenizer = mem_new(1, sizeof *tokenizer);
+    if (!tokenizer)
+        return error_nomem(error, where, sizeof *tokenizer);
+    ll_status status = load(tokenizer, gguf, error);
+    if (status == LL_OK)
+        *ret = tokenizer;
+    else
+        tokenizer_close(tokenizer);
+    return status;
+}
+
+void tokenizer_close(struct tokenizer *tokenizer)
+{
+    if (!tokenizer)
+        return;
+    spm_fini(&tokenizer->spm);
+    bpe_fini(&tokenizer->bpe);
+    pretokenizer_close(tokenizer->pretokenizer);
+    added_fini(&tokenizer->added);
+    vocab_fini(&tokenizer->vocab);
+    mem_free(tokenizer);
+}
+
+/* ---- encoding ------------------------------------------------------------------------------- */
+
+static ll_status encode_text(const struct tokenizer *tokenizer, const char *text, size_t length,
+                             struct token_list *out, ll_error *error)
+{
+    if (length == 0)
+        return LL_OK;
+    if (tokenizer->bytes)
+        return bpe_encode(&tokenizer->bpe, text, length, out, error);
+    return spm_encode(&tokenizer->spm, text, length, out, error);
+}
+
+/* BOS spelt at the head of the text counts: there is never a second one. */
+static bool starts_with_bos(const struct tokenizer *tokenizer, const char *text, size_t length)
+{
+    size_t at = 0;
+    const struct added_token *first = added_next(&tokenizer->added, text, length, 0, true, &at);
+    return first && at == 0 && first->id == tokenizer->vocab.bos;
+}
+
+static ll_status encode_parts(const struct tokenizer *tokenizer, const char *text, size_t length, bool control,
+                              struct token_list *out, ll_error *error)
+{
+    size_t at = 0, found_at = 0;
+    const struct added_token *found;
+    while ((found = added_next(&tokenizer->added, text, length, at, control, &found_at)) != NULL) {
+        LL_TRY(encode_text(tokenizer, text + at, found_at - at, out, error));
+        if (!token_list_push(out, found->id))
+            return error_nomem(error, where, out->count * sizeof *out->ids);
+        at = found_at + found->length;
+    }
+    return encode_text(tokenizer, text + at, length - at, out, error);
+}
+
+static void append_trimmed(struct strbuf *out, const char *text, size_t length)
+{
+    while (length && text[length - 1] == ' ')
+        length--;
+    bool space = true;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] != ' ' || !space)
+            strbuf_putc(out, text[i]);
+        space = text[i] == ' ';
+    }
+}
+
+/* SentencePiece's rules for spaces at the head and in runs. */
+static ll_status encode_spaced(const struct tokenizer *tokenizer, const char *text, size_t length, unsigned flags,
+                               struct token_list *out, ll_error *error)
+{
+    bool control = flags & TOKENIZE_SPECIAL;
+    bool prefix = tokenizer->adds_space && (flags & TOKENIZE_START) && length > 0;
+    if (prefix && control) {
+        size_t at = 0;
+        const struct added_token *first = added_next(&tokenizer->added, text, length, 0, true, &at);
+        prefix = !(first && first->control && at == 0);
+    }
+    if (!prefix && !tokenizer->trims_spaces)
+        return encode_parts(tokenizer, text, length, control, out, error);
+    struct strbuf spaced = {0};
+    if (prefix)
+        strbuf_putc(&spaced, ' ');
+    if (tokenizer->trims_spaces)
+        append_trimmed(&spaced, text, length);
+    else
+        strbuf_append(&spaced, text, length);
+    if (tokenizer->trims_spaces && spaced.length == (prefix ? 1u : 0u))
+        strbuf_clear(&spaced); /* nothing but spaces */
+    ll_status status = spaced.failed ? error_nomem(error, where, length)
+                                     : encode_parts(tokenizer, strbuf_text(&spaced), spaced.length, control, out, error);
+    strbuf_fini(&spaced);
+    return status;
+}
+
+ll_status tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length, unsigned flags,
+                           struct token_list *out, ll_error *error)
+{
+    bool control = flags & TOKENIZE_SPECIAL;
+    if (length >= TEXT_MAX)
+        return error_set(error, LL_ARGUMENT, where, "%zu bytes are too many for one call; cut the text below 512 MiB",
+                         length);
+    if ((flags & TOKENIZE_START) && tokenizer->adds_bos && !(control && starts_with_bos(tokenizer, text, length)) &&
+        !token_list_push(out, tokenizer->vocab.bos))
+        return error_nomem(error, where, sizeof *out->ids);
+    if (!tokenizer->bytes)
+        return encode_spaced(tokenizer, text, length, flags, out, error);
+    return encode_parts(tokenizer, text, length, control, out, error);
+}
+
+/* ---- looking -------------------------------------------------------------------------------- */
+
+static bool in_range(const struct tokenizer *tokenizer, ll_token id)
+{
+    return id >= 0 && (size_t)id < tokenizer->vocab.count;
+}
+
+static const char *give(struct gguf_text text, size_t *ret_length)
+{
+    *ret_length = text.length;
+    return text.text;
+}
+
+const char *tokenizer_piece(const struct tokenizer *tokenizer, ll_token id, size_t *ret_length)
+{
+    return in_range(tokenizer, id) ? give(vocab_piece(&tokenizer->vocab, id), ret_length) : NULL;
+}
+
+const char *tokenizer_spelling(const struct tokenizer *tokenizer, ll_token id, size_t *ret_length)
+{
+    return in_range(tokenizer, id) ? give(vocab_spelling(&tokenizer->vocab, id), ret_length) : NULL;
+}
+
+enum token_kind tokenizer_kind(const struct tokenizer *tokenizer, ll_token id)
+{
+    return in_range(tokenizer, id) ? (enum token_kind)tokenizer->vocab.kinds[id] : TOKEN_UNUSED;
+}
+
+const char *tokenizer_name(const struct tokenizer *tokenizer)
+{
+    return tokenizer->name;
+}
+
+const char *tokenizer_note(const struct tokenizer *tokenizer)
+{
+    return tokenizer->guessed ? "the model file names no pre-tokenizer; \"default\" is taken and may split words "
+                                "otherwise than in training"
+                              : NULL;
+}
+
+size_t tokenizer_size(const struct tokenizer *tokenizer)
+{
+    return tokenizer->vocab.count;
+}
+
+ll_token tokenizer_bos(const struct tokenizer *tokenizer)
+{
+    return tokenizer->vocab.bos;
+}
+
+ll_token tokenizer_eos(const struct tokenizer *tokenizer)
+{
+    return tokenizer->vocab.eos;
+}
+
+bool tokenizer_adds_bos(const struct tokenizer *tokenizer)
+{
+    return tokenizer->adds_bos;
+}
+
+bool tokenizer_is_end(const struct tokenizer *tokenizer, ll_token id)
+{
+    return vocab_is_end(&tokenizer->vocab, id);
+}
+
+ll_token tokenizer_find(const struct tokenizer *tokenizer, const char *spelling, size_t length)
+{
+    return vocab_find(&tokenizer->vocab, spelling, length);
+}
