@@ -145,8 +145,14 @@ const struct gguf_tensor *gguf_tensor_at(const struct gguf *gguf, size_t index)
     return &gguf->tensors[index].tensor;
 }
 
-const struct gguf_tensor *gguf_tensor_find(const struct gguf *gguf, const char *name)
+size_t gguf_tensor_index(const struct gguf *gguf, const char *name)
 {
     size_t item = name_index_find(&gguf->names, name, strlen(name));
-    return item == NAME_NONE ? NULL : &gguf->tensors[item].tensor;
+    return item == NAME_NONE ? SIZE_MAX : item;
+}
+
+const struct gguf_tensor *gguf_tensor_find(const struct gguf *gguf, const char *name)
+{
+    size_t item = gguf_tensor_index(gguf, name);
+    return item == SIZE_MAX ? NULL : &gguf->tensors[item].tensor;
 }

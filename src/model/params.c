@@ -57,14 +57,15 @@ static ll_status place_vector(struct loader *l, const float *values, int64_t cou
 
 static const struct gguf_tensor *find(struct loader *l, enum need need, const char *name, ll_status *status)
 {
-    const struct gguf_tensor *tensor = gguf_tensor_find(l->gguf, name);
+    size_t index = gguf_tensor_index(l->gguf, name);
     *status = LL_OK;
-    if (!tensor) {
+    if (index == SIZE_MAX) {
         if (need == REQUIRED)
             *status = error_set(l->error, LL_FORMAT, "model", "the tensor %s is missing", name);
         return NULL;
     }
-    l->used[tensor - gguf_tensor_at(l->gguf, 0)] = true; /* the directory is one array */
+    const struct gguf_tensor *tensor = gguf_tensor_at(l->gguf, index);
+    l->used[index] = true;
     if (!tensor->known || !l->backend->table->supports_weight(l->backend, tensor->dtype)) {
         const char *type = dtype_gguf_name(tensor->type_number);
         *status = error_set(l->error, LL_UNSUPPORTED, "model", "the tensor %s has type %s (%u), which is not supported", name,
