@@ -62,12 +62,17 @@ size_t gguf_tensor_index(const struct gguf *gguf, const char *name); /* for gguf
 /* Typed look-ups. Absent: *ret = fallback and LL_OK. Present with a type that cannot hold the
  * meaning (a string for a count, a negative number for a size): LL_FORMAT naming the key. Any
  * integer type is taken for an integer; integers are taken for floats. */
-ll_status gguf_get_uint(const struct gguf *gguf, const char *key, uint64_t fallback, uint64_t *ret, ll_error *error);
-ll_status gguf_get_float(const struct gguf *gguf, const char *key, double fallback, double *ret, ll_error *error);
-ll_status gguf_get_bool(const struct gguf *gguf, const char *key, bool fallback, bool *ret, ll_error *error);
-ll_status gguf_get_text(const struct gguf *gguf, const char *key, struct gguf_text *ret, ll_error *error); /* absent: text NULL */
+ll_status gguf_get_uint(const struct gguf *gguf, const char *key, uint64_t fallback, uint64_t *ret,
+                        ll_error *error);
+ll_status gguf_get_float(const struct gguf *gguf, const char *key, double fallback, double *ret,
+                         ll_error *error);
+ll_status gguf_get_bool(const struct gguf *gguf, const char *key, bool fallback, bool *ret,
+                        ll_error *error);
+/* Absent: text NULL. */
+ll_status gguf_get_text(const struct gguf *gguf, const char *key, struct gguf_text *ret, ll_error *error);
 /* An array of `element` kind (any integer counts as integer); absent: *ret NULL. */
-ll_status gguf_get_array(const struct gguf *gguf, const char *key, enum gguf_type element, const struct gguf_value **ret, ll_error *error);
+ll_status gguf_get_array(const struct gguf *gguf, const char *key, enum gguf_type element,
+                         const struct gguf_value **ret, ll_error *error);
 
 /* Elements of arrays, index < count (unchecked); a single number counts as an array of one.
  * Strings: cached positions, O(1). */

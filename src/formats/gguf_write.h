@@ -18,7 +18,8 @@ void gguf_writer_texts(struct gguf_writer *writer, const char *key, const char *
 void gguf_writer_f32s(struct gguf_writer *writer, const char *key, const float *values, size_t count);
 void gguf_writer_i32s(struct gguf_writer *writer, const char *key, const int32_t *values, size_t count);
 /* shape fastest first; data (borrowed until the end) is of dtype already. */
-void gguf_writer_tensor(struct gguf_writer *writer, const char *name, enum dtype dtype, int dims, const uint64_t *shape, const void *data);
+void gguf_writer_tensor(struct gguf_writer *writer, const char *name, enum dtype dtype, int dims,
+                        const uint64_t *shape, const void *data);
 /* The whole file; failed memory shows as out->failed. */
 void gguf_writer_finish(struct gguf_writer *writer, struct strbuf *out);
 

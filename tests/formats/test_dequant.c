@@ -1,12 +1,6 @@
 /* Dequantised blocks against those of the Python gguf package, bit for bit; dtype table; tensor views.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "tensor/dequant.h"
 #include "tensor/tensor.h"

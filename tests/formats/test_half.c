@@ -1,15 +1,8 @@
 /* Sixteen-bit floats: every half, every rounding border, and random values.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <time.h>
+#include "unit.h"
 
-#include <cmocka.h>
+#include <math.h>
 
 #include "tensor/dequant.h"
 

@@ -1,16 +1,10 @@
 /* Quantised rows: the reference's bytes, error bounds on fresh random rows, odd inputs.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "unit.h"
 
-#include <cmocka.h>
+#include <math.h>
 
 #include "formats/quantize.h"
-#include "formats/random.h"
 #include "tensor/dequant.h"
 
 struct vector {
@@ -37,16 +31,26 @@ static void blocks_of_32_are_the_bytes_of_the_reference(void **state)
     }
 }
 
+static double random_unit(void) /* 0 < … < 1 */
+{
+    return ((double)(unit_random() >> 12) + 0.5) / 4503599627370496.0;
+}
+
+static float random_normal(void)
+{
+    return (float)(sqrt(-2 * log(random_unit())) * cos(6.283185307179586 * random_unit()));
+}
+
 /* Rows whose blocks differ widely in size and offset, as those of real weights do. */
-static void random_row(struct random_source *source, float *row)
+static void random_row(float *row)
 {
     float size = 1, middle = 0;
     for (int i = 0; i < ROW; i++) {
         if (i % 32 == 0) {
-            size = ldexpf(1.0f, (int)random_below(source, 8) - 8);
-            middle = random_below(source, 2) ? 0 : 2 * size * random_normal(source);
+            size = ldexpf(1.0f, (int)unit_below(8) - 8);
+            middle = unit_below(2) ? 0 : 2 * size * random_normal();
         }
-        row[i] = middle + size * random_normal(source);
+        row[i] = middle + size * random_normal();
     }
 }
 
@@ -94,11 +98,10 @@ static float allowed_error(enum dtype dtype, const unsigned char *block, const f
 static void random_rows_come_back_within_a_step(void **state)
 {
     (void)state;
-    struct random_source source = random_start();
     float row[ROW], back[ROW];
     unsigned char packed[ROW * 4];
-    for (int round = 0; round < 50; round++) {
-        random_row(&source, row);
+    for (int round = 0; round < (int)unit_rounds(50); round++) {
+        random_row(row);
         for (int t = 0; t < DT_COUNT; t++) {
             const struct dtype_info *info = dtype_info((enum dtype)t);
             if (!info->quantized)
@@ -124,12 +127,11 @@ static void the_noise_of_each_type_is_as_small_as_its_bits_allow(void **state)
         [DT_Q4_0] = 0.1,   [DT_Q4_1] = 0.09, [DT_Q5_0] = 0.05, [DT_Q5_1] = 0.045,
         [DT_Q8_0] = 0.007, [DT_Q4_K] = 0.08, [DT_Q5_K] = 0.04, [DT_Q6_K] = 0.022,
     };
-    struct random_source source = random_start();
     enum { LONG_ROW = 32768 };
     static float row[LONG_ROW], back[LONG_ROW];
     static unsigned char packed[LONG_ROW * 4];
     for (int i = 0; i < LONG_ROW; i++)
-        row[i] = random_normal(&source);
+        row[i] = random_normal();
     for (int t = DT_Q4_0; t < DT_COUNT; t++) {
         double noise = 0, signal = 0;
         quantize_row((enum dtype)t, row, packed, LONG_ROW);
@@ -181,9 +183,8 @@ static void infinities_and_nans_harm_only_their_own_block(void **state)
     (void)state;
     float row[ROW], clean[ROW], back[ROW];
     unsigned char packed[ROW * 4];
-    struct random_source source = random_start();
     const float odd[] = {INFINITY, -INFINITY, NAN, 3.4e38f, -3.4e38f, 1e-45f};
-    random_row(&source, row);
+    random_row(row);
     for (int t = DT_Q4_0; t < DT_COUNT; t++)
         for (size_t o = 0; o < sizeof odd / sizeof odd[0]; o++) {
             float kept = row[300];
@@ -200,6 +201,7 @@ static void infinities_and_nans_harm_only_their_own_block(void **state)
 
 int main(void)
 {
+    unit_seed();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_of_32_are_the_bytes_of_the_reference),
         cmocka_unit_test(random_rows_come_back_within_a_step),
