@@ -85,7 +85,8 @@ static size_t lower_bound(const struct added *added, size_t low, size_t high, si
     return low;
 }
 
-static const struct added_token *longest_at(const struct added *added, const char *text, size_t length, bool control)
+static const struct added_token *longest_at(const struct added *added, const char *text, size_t length,
+                                            bool control)
 {
     const struct added_token *best = NULL;
     size_t low = added->first[(unsigned char)text[0]], high = added->first[(unsigned char)text[0] + 1];

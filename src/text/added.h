@@ -15,10 +15,10 @@ struct added_token {
     bool control;
 };
 
-struct added { /* immutable: any thread */
+struct added {                  /* immutable: any thread */
     struct added_token *tokens; /* sorted by bytes */
     size_t count;
-    size_t first[257];          /* tokens with first byte b: first[b] … first[b + 1] */
+    size_t first[257]; /* tokens with first byte b: first[b] … first[b + 1] */
 };
 
 ll_status added_open(const struct vocab *vocab, struct added *ret, ll_error *error);

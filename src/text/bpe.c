@@ -38,25 +38,47 @@ static uint32_t pair_rank(const struct bpe *bpe, ll_token left, ll_token right, 
     return pair->left < 0 ? MERGE_NONE : pair->rank;
 }
 
+struct loading {
+    struct strbuf joined;
+    ll_token previous; /* what the last merge made */
+};
+
+/* Trained vocabularies list tokens in the order of their merges: the next one is tried before any search. */
+static ll_token find_whole(const struct vocab *vocab, struct gguf_text left, struct gguf_text right,
+                           ll_token guess, struct strbuf *joined)
+{
+    if (guess >= 0 && (size_t)guess < vocab->count) {
+        struct gguf_text next = vocab_spelling(vocab, guess);
+        if (next.length == left.length + right.length && memcmp(next.text, left.text, left.length) == 0 &&
+            memcmp(next.text + left.length, right.text, right.length) == 0)
+            return guess;
+    }
+    strbuf_clear(joined);
+    strbuf_append(joined, left.text, left.length);
+    strbuf_append(joined, right.text, right.length);
+    return joined->failed ? -1 : vocab_find(vocab, joined->text, joined->length);
+}
+
 /* "Ġ the": two spellings with one space between; a spelling itself holds none. */
-static ll_status add_merge(struct bpe *bpe, struct gguf_text merge, uint32_t rank, struct strbuf *joined,
+static ll_status add_merge(struct bpe *bpe, struct gguf_text merge, uint32_t rank, struct loading *loading,
                            ll_error *error)
 {
     const char *space = merge.length > 1 ? memchr(merge.text + 1, ' ', merge.length - 1) : NULL;
     if (!space)
-        return error_set(error, LL_FORMAT, where, "entry %u of tokenizer.ggml.merges is not two tokens", rank);
-    size_t first = (size_t)(space - merge.text), second = merge.length - first - 1;
-    strbuf_clear(joined);
-    strbuf_append(joined, merge.text, first);
-    strbuf_append(joined, space + 1, second);
-    if (joined->failed)
+        return error_set(error, LL_FORMAT, where, "entry %u of tokenizer.ggml.merges is not two tokens",
+                         rank);
+    struct gguf_text first = {merge.text, (size_t)(space - merge.text)};
+    struct gguf_text second = {space + 1, merge.length - first.length - 1};
+    ll_token left = vocab_find(bpe->vocab, first.text, first.length);
+    ll_token right = vocab_find(bpe->vocab, second.text, second.length);
+    ll_token whole = find_whole(bpe->vocab, first, second, loading->previous + 1, &loading->joined);
+    loading->previous = whole;
+    if (loading->joined.failed)
         return error_nomem(error, where, merge.length);
-    ll_token left = vocab_find(bpe->vocab, merge.text, first);
-    ll_token right = vocab_find(bpe->vocab, space + 1, second);
-    ll_token whole = vocab_find(bpe->vocab, joined->text, joined->length);
     if (left < 0 || right < 0 || whole < 0)
         return error_set(error, LL_FORMAT, where,
-                         "entry %u of tokenizer.ggml.merges names a token that is not in the vocabulary", rank);
+                         "entry %u of tokenizer.ggml.merges names a token that is not in the vocabulary",
+                         rank);
     struct bpe_pair *pair = pair_slot(bpe, left, right);
     if (pair->left < 0 && vocab_is_text(bpe->vocab, whole)) /* text never merges into a control token */
         *pair = (struct bpe_pair){left, right, rank, whole};
@@ -77,11 +99,11 @@ static ll_status load_merges(struct bpe *bpe, ll_error *error)
         return error_nomem(error, where, slots * sizeof *bpe->pairs);
     bpe->pair_mask = slots - 1;
     memset(bpe->pairs, 0xFF, slots * sizeof *bpe->pairs);
-    struct strbuf joined = {0};
+    struct loading loading = {.previous = -2};
     ll_status status = LL_OK;
     for (uint64_t i = 0; i < merges->count && status == LL_OK; i++)
-        status = add_merge(bpe, gguf_array_text(bpe->vocab->gguf, merges, i), (uint32_t)i, &joined, error);
-    strbuf_fini(&joined);
+        status = add_merge(bpe, gguf_array_text(bpe->vocab->gguf, merges, i), (uint32_t)i, &loading, error);
+    strbuf_fini(&loading.joined);
     return status;
 }
 
@@ -161,7 +183,8 @@ static bool push_short(struct encoding *encoding, const char *word, size_t lengt
     return true;
 }
 
-static uint32_t long_pair(const void *user, const struct symbol *left, const struct symbol *right, ll_token *merged)
+static uint32_t long_pair(const void *user, const struct symbol *left, const struct symbol *right,
+                          ll_token *merged)
 {
     return pair_rank(user, left->id, right->id, merged);
 }
@@ -178,8 +201,9 @@ static bool push_long(struct encoding *encoding, const char *word, size_t length
         return false;
     for (int32_t i = 0; i >= 0; i = work->symbols[i].next) {
         const struct symbol *symbol = &work->symbols[i];
-        bool pushed = symbol->id >= 0 ? token_list_push(encoding->out, symbol->id)
-                                      : vocab_push_byte(bpe->vocab, (unsigned char)word[symbol->start], encoding->out);
+        bool pushed = symbol->id >= 0
+                          ? token_list_push(encoding->out, symbol->id)
+                          : vocab_push_byte(bpe->vocab, (unsigned char)word[symbol->start], encoding->out);
         if (!pushed)
             return false;
     }
@@ -226,7 +250,8 @@ static size_t valid_run(const char *text, size_t length)
     return at;
 }
 
-static bool push_valid(struct encoding *encoding, struct pretokenize_state *state, const char *text, size_t length)
+static bool push_valid(struct encoding *encoding, struct pretokenize_state *state, const char *text,
+                       size_t length)
 {
     char *composed = NULL;
     if (pretokenizer_flags(encoding->bpe->pretokenizer) & RULE_NFC) {
@@ -240,7 +265,8 @@ static bool push_valid(struct encoding *encoding, struct pretokenize_state *stat
     return done;
 }
 
-static bool push_all(struct encoding *encoding, struct pretokenize_state *state, const char *text, size_t length)
+static bool push_all(struct encoding *encoding, struct pretokenize_state *state, const char *text,
+                     size_t length)
 {
     for (size_t at = 0; at < length;) {
         size_t run = valid_run(text + at, length - at);

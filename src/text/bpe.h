@@ -6,7 +6,7 @@
 #include "text/pretokenize.h"
 #include "text/vocab.h"
 
-struct bpe_pair { /* one merge */
+struct bpe_pair {         /* one merge */
     ll_token left, right; /* left -1: a free slot */
     uint32_t rank;
     ll_token merged;

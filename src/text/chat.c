@@ -43,7 +43,8 @@ static struct gguf_text text_from(struct gguf_text text, const char *start)
 static bool is_mark(const struct tokenizer *tokenizer, const char *spelling)
 {
     ll_token id = tokenizer_find(tokenizer, spelling, strlen(spelling));
-    return id >= 0 && (tokenizer_kind(tokenizer, id) == TOKEN_CONTROL || tokenizer_kind(tokenizer, id) == TOKEN_USER);
+    return id >= 0 &&
+           (tokenizer_kind(tokenizer, id) == TOKEN_CONTROL || tokenizer_kind(tokenizer, id) == TOKEN_USER);
 }
 
 /* A newline as it stands in a template: itself or a backslash and n. Returns its length, 0 for none. */
@@ -73,8 +74,10 @@ static bool writes_any_role(struct gguf_text text)
 /* What would make the text differ from plain ChatML, though the marks are the same. */
 static bool is_plain(struct gguf_text text)
 {
-    static const char *const foreign[] = {"think", "reasoning", "| trim", "|trim", ".strip", "lstrip", "rstrip",
-                                          "|length", "raise_exception", "<|start_header_id|>", "[INST]", "<|user|>"};
+    static const char *const foreign[] = {
+        "think",  "reasoning", "| trim",  "|trim",           ".strip",
+        "lstrip", "rstrip",    "|length", "raise_exception", "<|start_header_id|>",
+        "[INST]", "<|user|>"};
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         if (text_find(text, foreign[i]))
             return false;
@@ -116,13 +119,15 @@ static bool has_marks(const struct tokenizer *tokenizer, struct gguf_text text, 
 static enum chat_format detect(const struct tokenizer *tokenizer, struct gguf_text text, struct chat *chat)
 {
     if (has_marks(tokenizer, text, CHAT_CHATML))
-        return writes_any_role(text) && is_plain(text) && read_default_system(text, chat) ? CHAT_CHATML : CHAT_UNKNOWN;
+        return writes_any_role(text) && is_plain(text) && read_default_system(text, chat) ? CHAT_CHATML
+                                                                                          : CHAT_UNKNOWN;
     if (has_marks(tokenizer, text, CHAT_GEMMA) && text_find(text, "model") && text_find(text, "trim"))
         return CHAT_GEMMA;
     return CHAT_UNKNOWN;
 }
 
-ll_status chat_detect(const struct gguf *gguf, const struct tokenizer *tokenizer, struct chat *ret, ll_error *error)
+ll_status chat_detect(const struct gguf *gguf, const struct tokenizer *tokenizer, struct chat *ret,
+                      ll_error *error)
 {
     struct gguf_text text;
     struct chat chat = {.format = CHAT_NONE};
@@ -160,7 +165,8 @@ static ll_status flush(struct sink *sink, ll_error *error)
     if (sink->text)
         strbuf_append(sink->text, strbuf_text(&sink->plain), sink->plain.length);
     else
-        status = tokenizer_encode(sink->tokenizer, strbuf_text(&sink->plain), sink->plain.length, 0, sink->out, error);
+        status = tokenizer_encode(sink->tokenizer, strbuf_text(&sink->plain), sink->plain.length, 0,
+                                  sink->out, error);
     strbuf_clear(&sink->plain);
     return status;
 }
@@ -178,8 +184,8 @@ static ll_status put_mark(struct sink *sink, const char *spelling, ll_error *err
     return token_list_push(sink->out, id) ? LL_OK : error_nomem(error, where, sink->out->count * sizeof id);
 }
 
-static ll_status put_turn(struct sink *sink, const struct marks *marks, const char *role, struct gguf_text before,
-                          struct gguf_text content, ll_error *error)
+static ll_status put_turn(struct sink *sink, const struct marks *marks, const char *role,
+                          struct gguf_text before, struct gguf_text content, ll_error *error)
 {
     LL_TRY(put_mark(sink, marks->open, error));
     strbuf_puts(&sink->plain, role);
@@ -211,8 +217,8 @@ static bool has_role(const ll_message *message, const char *role)
 
 /* ---- ChatML --------------------------------------------------------------------------------- */
 
-static ll_status put_chatml(const struct chat *chat, const ll_message *messages, size_t count, bool open_answer,
-                            struct sink *sink, ll_error *error)
+static ll_status put_chatml(const struct chat *chat, const ll_message *messages, size_t count,
+                            bool open_answer, struct sink *sink, ll_error *error)
 {
     const struct marks *marks = &marks_of[CHAT_CHATML];
     struct gguf_text nothing = {"", 0}, line = {chat->system, strlen(chat->system)};
@@ -265,8 +271,9 @@ static ll_status put_gemma(const ll_message *messages, size_t count, bool open_a
             goto done;
         }
         struct gguf_text before = {strbuf_text(&system), i == first ? system.length : 0};
-        LL_TRY_GOTO(put_turn(sink, marks, user ? "user" : "model", before, trimmed(content_of(&messages[i])), error),
-                    done);
+        LL_TRY_GOTO(
+            put_turn(sink, marks, user ? "user" : "model", before, trimmed(content_of(&messages[i])), error),
+            done);
     }
     if (open_answer)
         status = put_opening(sink, marks, "model", error);
@@ -282,18 +289,22 @@ done:
 static ll_status check(const struct chat *chat, const ll_message *messages, size_t count, ll_error *error)
 {
     if (chat->format == CHAT_NONE)
-        return error_set(error, LL_UNSUPPORTED, where, "the model file has no chat template; --raw gives it plain text");
-    if (chat->format == CHAT_UNKNOWN)
         return error_set(error, LL_UNSUPPORTED, where,
-                         "the model's chat template is not one this version knows; --raw gives it plain text");
+                         "the model file has no chat template; --raw gives it plain text");
+    if (chat->format == CHAT_UNKNOWN)
+        return error_set(
+            error, LL_UNSUPPORTED, where,
+            "the model's chat template is not one this version knows; --raw gives it plain text");
     for (size_t i = 0; i < count; i++) {
         if (!messages[i].role || (!messages[i].text && messages[i].length))
             return error_set(error, LL_ARGUMENT, where, "message %zu has no role or no text", i);
-        if (!has_role(&messages[i], "system") && !has_role(&messages[i], "user") && !has_role(&messages[i], "assistant")) {
+        if (!has_role(&messages[i], "system") && !has_role(&messages[i], "user") &&
+            !has_role(&messages[i], "assistant")) {
             char shown[64];
             utf8_printable(messages[i].role, strlen(messages[i].role), shown, sizeof shown);
             return error_set(error, LL_ARGUMENT, where,
-                             "message %zu has the role \"%s\"; known are system, user and assistant", i, shown);
+                             "message %zu has the role \"%s\"; known are system, user and assistant", i,
+                             shown);
         }
     }
     return LL_OK;

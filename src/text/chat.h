@@ -14,14 +14,15 @@ enum chat_format { CHAT_NONE, CHAT_UNKNOWN, CHAT_CHATML, CHAT_GEMMA };
 
 struct chat { /* plain value, holds no memory */
     enum chat_format format;
-    bool default_system;  /* the template adds its own system line when there is none; we show it in
-                             ll_chat_render so that it is never a surprise */
-    char system[512];     /* that line */
-    bool starts;          /* the text begins with BOS */
-    char start[64];       /* as it is spelt, "" when it does not */
+    bool default_system; /* the template adds its own system line when there is none; we show it in
+                            ll_chat_render so that it is never a surprise */
+    char system[512];    /* that line */
+    bool starts;         /* the text begins with BOS */
+    char start[64];      /* as it is spelt, "" when it does not */
 };
 
-ll_status chat_detect(const struct gguf *gguf, const struct tokenizer *tokenizer, struct chat *ret, ll_error *error);
+ll_status chat_detect(const struct gguf *gguf, const struct tokenizer *tokenizer, struct chat *ret,
+                      ll_error *error);
 const char *chat_format_name(enum chat_format format); /* "none", "unknown", "chatml", "gemma" */
 /* Appends the ids. open_answer: ends with the opening of the assistant's turn. Exactly one BOS where the
  * model or its template asks for one. Roles: system, user, assistant; others are LL_ARGUMENT, as are

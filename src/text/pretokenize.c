@@ -16,15 +16,16 @@
 /* ---- rules ---------------------------------------------------------------------------------- */
 
 /* Unicode's White_Space, which is what \s means to the tokenizers library; PCRE2's \s adds U+180E. */
-#define WHITE "\\t-\\r \\x{85}\\x{A0}\\x{1680}\\x{2000}-\\x{200A}\\x{2028}\\x{2029}\\x{202F}\\x{205F}\\x{3000}"
+#define WHITE                                                                                                \
+    "\\t-\\r \\x{85}\\x{A0}\\x{1680}\\x{2000}-\\x{200A}\\x{2028}\\x{2029}\\x{202F}\\x{205F}\\x{3000}"
 #define BLANKS "[" WHITE "]+(?![^" WHITE "])|[" WHITE "]+"
 
 #define GPT2 "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^" WHITE "\\p{L}\\p{N}]+|" BLANKS
 #define DIGIT "\\p{N}"
 /* GPT-4's, with the longest run of digits that stays together. */
-#define GPT4(digits)                                                                                     \
-    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|" digits                                 \
-    "| ?[^" WHITE "\\p{L}\\p{N}]+[\\r\\n]*|[" WHITE "]*[\\r\\n]+|" BLANKS
+#define GPT4(digits)                                                                                         \
+    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|" digits "| ?[^" WHITE                       \
+    "\\p{L}\\p{N}]+[\\r\\n]*|[" WHITE "]*[\\r\\n]+|" BLANKS
 #define BLOOM " ?[^(" WHITE "|.,!?\\x{2026}\\x{3002}\\x{FF0C}\\x{3001}\\x{964}\\x{6D4}\\x{60C})]+"
 #define PUNCTUATION "[\\p{P}$+<=>^~|`]+"
 #define THREE_DIGITS "[0-9][0-9][0-9]"
@@ -94,8 +95,9 @@ static ll_status compile(const struct rule *rule, int step, pcre2_code **ret, ll
     PCRE2_SIZE at;
     *ret = pcre2_compile((PCRE2_SPTR)rule->steps[step], PCRE2_ZERO_TERMINATED, PCRE2_UTF, &code, &at, NULL);
     if (!*ret)
-        return error_set(error, LL_INTERNAL, "pretokenizer", "step %d of \"%s\" does not compile (PCRE2 error %d at %zu)",
-                         step, rule->name, code, (size_t)at);
+        return error_set(error, LL_INTERNAL, "pretokenizer",
+                         "step %d of \"%s\" does not compile (PCRE2 error %d at %zu)", step, rule->name, code,
+                         (size_t)at);
     /* Without executable memory the interpreter does the same, slower. */
     (void)pcre2_jit_compile(*ret, PCRE2_JIT_COMPLETE);
     return LL_OK;

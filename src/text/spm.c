@@ -118,11 +118,12 @@ struct stretch { /* what may merge with one another; marks stand for spaces */
     const char *text;
     struct merge_work work;
     uint32_t *halves; /* [count] of an unused piece: bytes of its left half; NULL until needed */
-    bool unknown; /* the last thing put out was an unknown token */
+    bool unknown;     /* the last thing put out was an unknown token */
     struct token_list *out;
 };
 
-static uint32_t pair_rank(const void *user, const struct symbol *left, const struct symbol *right, ll_token *merged)
+static uint32_t pair_rank(const void *user, const struct symbol *left, const struct symbol *right,
+                          ll_token *merged)
 {
     const struct stretch *stretch = user;
     const struct vocab *vocab = stretch->spm->vocab;

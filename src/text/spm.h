@@ -9,9 +9,9 @@
 
 struct spm { /* immutable after spm_open: any thread */
     const struct vocab *vocab;
-    uint32_t *ranks;   /* [count] 0: best score; equal scores share a rank */
-    bool cross_words;  /* some piece has U+2581 after another character: words cannot be taken apart */
-    bool has_unused;   /* unused pieces are split again into what they were merged from */
+    uint32_t *ranks;  /* [count] 0: best score; equal scores share a rank */
+    bool cross_words; /* some piece has U+2581 after another character: words cannot be taken apart */
+    bool has_unused;  /* unused pieces are split again into what they were merged from */
 };
 
 /* vocab must outlive it. LL_FORMAT: scores absent, too few, or not numbers. */

@@ -23,7 +23,8 @@ void text_stream_fini(struct text_stream *stream)
  * *ret_open: it reaches the end, so that later bytes may still complete it. */
 static size_t broken_length(const char *text, size_t length, bool *ret_open)
 {
-    static const char *const fills[] = {"\x80", "\x80\x80", "\x80\x80\x80", "\xBF", "\xBF\xBF", "\xBF\xBF\xBF"};
+    static const char *const fills[] = {"\x80", "\x80\x80", "\x80\x80\x80",
+                                        "\xBF", "\xBF\xBF", "\xBF\xBF\xBF"};
     size_t longest = 1;
     *ret_open = false;
     for (size_t kept = length < 3 ? length : 3; kept >= 1; kept--) {
@@ -78,7 +79,8 @@ static bool stop_find(const struct text_stream *stream, size_t from, size_t *ret
         size_t longest = 0;
         for (size_t i = 0; i < stream->stop_count; i++) {
             size_t length = strlen(stream->stop[i]);
-            if (length > longest && length <= end && memcmp(held->text + end - length, stream->stop[i], length) == 0)
+            if (length > longest && length <= end &&
+                memcmp(held->text + end - length, stream->stop[i], length) == 0)
                 longest = length;
         }
         if (longest) {

@@ -6,14 +6,15 @@
 #include "base/strbuf.h"
 
 struct text_stream {
-    struct strbuf held;   /* bytes not yet given out: part of a character, or of a stop string */
-    struct strbuf out;    /* what the last push or finish gave out */
+    struct strbuf held; /* bytes not yet given out: part of a character, or of a stop string */
+    struct strbuf out;  /* what the last push or finish gave out */
     const char *const *stop;
     size_t stop_count;
-    bool stopped;         /* a stop string was completed; it and all after it are dropped */
+    bool stopped; /* a stop string was completed; it and all after it are dropped */
 };
 
-void text_stream_init(struct text_stream *stream, const char *const *stop, size_t stop_count); /* borrows stop */
+void text_stream_init(struct text_stream *stream, const char *const *stop,
+                      size_t stop_count); /* borrows stop */
 void text_stream_fini(struct text_stream *stream);
 /* Adds bytes; the text that is certain to be shown is in stream->out (valid until the next call).
  * Broken bytes become U+FFFD once no later byte can mend them. */

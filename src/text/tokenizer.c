@@ -47,7 +47,8 @@ static ll_status read_model(const struct gguf *gguf, bool *ret_bytes, ll_error *
         return LL_OK;
     utf8_printable(model.text, model.length, shown, sizeof shown);
     return error_set(error, LL_UNSUPPORTED, where,
-                     "the model's tokenizer is of kind \"%s\"; this version reads \"gpt2\" and \"llama\"", shown);
+                     "the model's tokenizer is of kind \"%s\"; this version reads \"gpt2\" and \"llama\"",
+                     shown);
 }
 
 static ll_status open_bytes(struct tokenizer *tokenizer, const struct gguf *gguf, ll_error *error)
@@ -68,7 +69,8 @@ static ll_status open_marks(struct tokenizer *tokenizer, const struct gguf *gguf
     tokenizer->adds_bos = true;
     snprintf(tokenizer->name, sizeof tokenizer->name, "spm");
     LL_TRY(gguf_get_bool(gguf, "tokenizer.ggml.add_space_prefix", true, &tokenizer->adds_space, error));
-    return gguf_get_bool(gguf, "tokenizer.ggml.remove_extra_whitespaces", false, &tokenizer->trims_spaces, error);
+    return gguf_get_bool(gguf, "tokenizer.ggml.remove_extra_whitespaces", false, &tokenizer->trims_spaces,
+                         error);
 }
 
 static ll_status read_bos(struct tokenizer *tokenizer, const struct gguf *gguf, ll_error *error)
@@ -138,8 +140,8 @@ static bool starts_with_bos(const struct tokenizer *tokenizer, const char *text,
     return first && at == 0 && first->id == tokenizer->vocab.bos;
 }
 
-static ll_status encode_parts(const struct tokenizer *tokenizer, const char *text, size_t length, bool control,
-                              struct token_list *out, ll_error *error)
+static ll_status encode_parts(const struct tokenizer *tokenizer, const char *text, size_t length,
+                              bool control, struct token_list *out, ll_error *error)
 {
     size_t at = 0, found_at = 0;
     const struct added_token *found;
@@ -165,8 +167,8 @@ static void append_trimmed(struct strbuf *out, const char *text, size_t length)
 }
 
 /* SentencePiece's rules for spaces at the head and in runs. */
-static ll_status encode_spaced(const struct tokenizer *tokenizer, const char *text, size_t length, unsigned flags,
-                               struct token_list *out, ll_error *error)
+static ll_status encode_spaced(const struct tokenizer *tokenizer, const char *text, size_t length,
+                               unsigned flags, struct token_list *out, ll_error *error)
 {
     bool control = flags & TOKENIZE_SPECIAL;
     bool prefix = tokenizer->adds_space && (flags & TOKENIZE_START) && length > 0;
@@ -186,8 +188,9 @@ static ll_status encode_spaced(const struct tokenizer *tokenizer, const char *te
         strbuf_append(&spaced, text, length);
     if (tokenizer->trims_spaces && spaced.length == (prefix ? 1u : 0u))
         strbuf_clear(&spaced); /* nothing but spaces */
-    ll_status status = spaced.failed ? error_nomem(error, where, length)
-                                     : encode_parts(tokenizer, strbuf_text(&spaced), spaced.length, control, out, error);
+    ll_status status =
+        spaced.failed ? error_nomem(error, where, length)
+                      : encode_parts(tokenizer, strbuf_text(&spaced), spaced.length, control, out, error);
     strbuf_fini(&spaced);
     return status;
 }
@@ -197,10 +200,10 @@ ll_status tokenizer_encode(const struct tokenizer *tokenizer, const char *text, 
 {
     bool control = flags & TOKENIZE_SPECIAL;
     if (length >= TEXT_MAX)
-        return error_set(error, LL_ARGUMENT, where, "%zu bytes are too many for one call; cut the text below 512 MiB",
-                         length);
-    if ((flags & TOKENIZE_START) && tokenizer->adds_bos && !(control && starts_with_bos(tokenizer, text, length)) &&
-        !token_list_push(out, tokenizer->vocab.bos))
+        return error_set(error, LL_ARGUMENT, where,
+                         "%zu bytes are too many for one call; cut the text below 512 MiB", length);
+    if ((flags & TOKENIZE_START) && tokenizer->adds_bos &&
+        !(control && starts_with_bos(tokenizer, text, length)) && !token_list_push(out, tokenizer->vocab.bos))
         return error_nomem(error, where, sizeof *out->ids);
     if (!tokenizer->bytes)
         return encode_spaced(tokenizer, text, length, flags, out, error);
@@ -242,9 +245,10 @@ const char *tokenizer_name(const struct tokenizer *tokenizer)
 
 const char *tokenizer_note(const struct tokenizer *tokenizer)
 {
-    return tokenizer->guessed ? "the model file names no pre-tokenizer; \"default\" is taken and may split words "
-                                "otherwise than in training"
-                              : NULL;
+    return tokenizer->guessed
+               ? "the model file names no pre-tokenizer; \"default\" is taken and may split words "
+                 "otherwise than in training"
+               : NULL;
 }
 
 size_t tokenizer_size(const struct tokenizer *tokenizer)

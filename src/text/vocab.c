@@ -11,14 +11,14 @@
 #include "text/byte_letters.h"
 
 static const char where[] = "tokenizer";
-static const char space_mark[] = "\xE2\x96\x81"; /* U+2581 */
+static const char space_mark[] = "\xE2\x96\x81";  /* U+2581 */
 static const char replacement[] = "\xEF\xBF\xBD"; /* U+FFFD */
 
 /* Control tokens that end a turn or a text, by the spellings published models use. */
 static const char *const end_spellings[] = {
-    "<|im_end|>",     "<|eot_id|>",  "<|eom_id|>", "<end_of_turn>",     "<|endoftext|>", "<|end_of_text|>",
-    "<|end|>",        "<|eot|>",     "<EOT>",      "<|end_of_turn|>",   "</s>",          "<eos>",
-    "<|return|>",     "<|call|>",    "<turn|>",    "<|end_of_message|>", "<|EOT|>",       "<end_of_utterance>",
+    "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<end_of_turn>",      "<|endoftext|>", "<|end_of_text|>",
+    "<|end|>",    "<|eot|>",    "<EOT>",      "<|end_of_turn|>",    "</s>",          "<eos>",
+    "<|return|>", "<|call|>",   "<turn|>",    "<|end_of_message|>", "<|EOT|>",       "<end_of_utterance>",
 };
 
 static bool text_is(struct gguf_text text, const char *other)
@@ -39,7 +39,8 @@ struct gguf_text vocab_piece(const struct vocab *vocab, ll_token id)
 
 /* ---- spelling to id ------------------------------------------------------------------------- */
 
-static struct vocab_slot *slot_of(const struct vocab *vocab, const char *spelling, size_t length, uint32_t *tag)
+static struct vocab_slot *slot_of(const struct vocab *vocab, const char *spelling, size_t length,
+                                  uint32_t *tag)
 {
     uint64_t hash = hash_bytes(spelling, length, 0);
     size_t at = (size_t)hash & vocab->slot_mask;
@@ -76,7 +77,8 @@ ll_token vocab_find_text(const struct vocab *vocab, const char *spelling, size_t
     return id >= 0 && vocab_is_text(vocab, id) ? id : -1;
 }
 
-static ll_status index_spellings(struct vocab *vocab, ll_error *error)
+/* Also sums what the printed bytes can take: no token prints more than its spelling, or than U+FFFD. */
+static ll_status index_spellings(struct vocab *vocab, uint64_t *ret_room, ll_error *error)
 {
     size_t slots = 64;
     while (slots < vocab->count + vocab->count / 2)
@@ -88,6 +90,8 @@ static ll_status index_spellings(struct vocab *vocab, ll_error *error)
     memset(vocab->slots, 0xFF, slots * sizeof *vocab->slots);
     for (size_t i = 0; i < vocab->count; i++) {
         struct gguf_text text = vocab_spelling(vocab, (ll_token)i);
+        if (!mem_add(*ret_room, text.length + 3, ret_room) || *ret_room > UINT32_MAX)
+            return error_set(error, LL_FORMAT, where, "the vocabulary's spellings exceed 4 GiB");
         if (text.length == 0)
             continue;
         uint32_t tag;
@@ -143,12 +147,12 @@ static ll_status read_kinds(struct vocab *vocab, enum vocab_style style, ll_erro
     if (!vocab->kinds)
         return error_nomem(error, where, vocab->count);
     for (size_t i = 0; i < vocab->count; i++) {
-        struct gguf_text text = vocab_spelling(vocab, (ll_token)i);
-        int64_t kind = types ? gguf_array_int(types, i) : (int64_t)guess_kind(text, style);
+        int64_t kind =
+            types ? gguf_array_int(types, i) : (int64_t)guess_kind(vocab_spelling(vocab, (ll_token)i), style);
         if (kind < 0 || kind > TOKEN_BYTE)
             return error_set(error, LL_FORMAT, where, "token %zu has type %lld, known are 0 to 6", i,
                              (long long)kind);
-        if (kind == TOKEN_BYTE && byte_of_spelling(text) < 0)
+        if (kind == TOKEN_BYTE && byte_of_spelling(vocab_spelling(vocab, (ll_token)i)) < 0)
             return error_set(error, LL_FORMAT, where, "token %zu is a byte token not spelt like <0x0A>", i);
         vocab->kinds[i] = (unsigned char)(kind ? kind : TOKEN_NORMAL);
     }
@@ -209,12 +213,8 @@ static size_t write_piece(const struct vocab *vocab, size_t id, enum vocab_style
     return text.length;
 }
 
-static ll_status write_pieces(struct vocab *vocab, enum vocab_style style, ll_error *error)
+static ll_status write_pieces(struct vocab *vocab, enum vocab_style style, uint64_t room, ll_error *error)
 {
-    uint64_t room = 1;
-    for (size_t i = 0; i < vocab->count; i++)
-        if (!mem_add(room, vocab_spelling(vocab, (ll_token)i).length + 3, &room) || room > UINT32_MAX)
-            return error_set(error, LL_FORMAT, where, "the vocabulary's spellings exceed 4 GiB");
     vocab->pieces = mem_new((size_t)room, 1);
     vocab->piece_starts = mem_new(vocab->count + 1, sizeof *vocab->piece_starts);
     if (!vocab->pieces || !vocab->piece_starts)
@@ -233,8 +233,8 @@ static void index_bytes(struct vocab *vocab, enum vocab_style style)
     memset(vocab->bytes, 0xFF, sizeof vocab->bytes);
     for (size_t i = 0; i < vocab->count; i++) {
         struct gguf_text piece = vocab_piece(vocab, (ll_token)i);
-        bool counts = vocab->kinds[i] == TOKEN_BYTE ||
-                      (style == VOCAB_BYTE_LETTERS && vocab->kinds[i] == TOKEN_NORMAL);
+        bool counts =
+            vocab->kinds[i] == TOKEN_BYTE || (style == VOCAB_BYTE_LETTERS && vocab->kinds[i] == TOKEN_NORMAL);
         if (piece.length != 1 || !counts)
             continue;
         ll_token *slot = &vocab->bytes[(unsigned char)piece.text[0]];
@@ -338,8 +338,9 @@ static ll_status load(struct vocab *vocab, enum vocab_style style, ll_error *err
                          (unsigned long long)vocab->tokens->count);
     vocab->count = (size_t)vocab->tokens->count;
     LL_TRY(read_kinds(vocab, style, error));
-    LL_TRY(index_spellings(vocab, error));
-    LL_TRY(write_pieces(vocab, style, error));
+    uint64_t room = 1;
+    LL_TRY(index_spellings(vocab, &room, error));
+    LL_TRY(write_pieces(vocab, style, room, error));
     index_bytes(vocab, style);
     LL_TRY(read_specials(vocab, style, error));
     choose_lost(vocab);

@@ -29,12 +29,12 @@ struct vocab {
     uint32_t *piece_starts;   /* [count + 1] */
     struct vocab_slot *slots; /* spelling to id, open addressing */
     size_t slot_mask;
-    size_t longest;           /* bytes of the longest spelling */
-    ll_token bytes[256];      /* the token of each single byte, -1: none */
+    size_t longest;             /* bytes of the longest spelling */
+    ll_token bytes[256];        /* the token of each single byte, -1: none */
     ll_token bos, eos, unknown; /* -1: none */
     ll_token ends[VOCAB_ENDS_MAX];
     size_t end_count;
-    ll_token lost[3];         /* stands for a byte that no token spells; see vocab_push_byte */
+    ll_token lost[3]; /* stands for a byte that no token spells; see vocab_push_byte */
     size_t lost_count;
 };
 
