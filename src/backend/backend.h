@@ -39,23 +39,23 @@ struct backend_cache {
 };
 
 struct backend_sequence {
-    int64_t first_row, rows;  /* its rows in the step */
-    int64_t start;            /* position of its first row = keys already in the cache */
-    const int32_t *blocks;    /* host: block numbers, one per block_tokens positions; -1: dropped */
-    int64_t block_count;      /* ≥ ceil((start + rows) / block_tokens) */
+    int64_t first_row, rows; /* its rows in the step */
+    int64_t start;           /* position of its first row = keys already in the cache */
+    const int32_t *blocks;   /* host: block numbers, one per block_tokens positions; -1: dropped */
+    int64_t block_count;     /* ≥ ceil((start + rows) / block_tokens) */
 };
 
 struct backend_step { /* host memory, valid until end() returns */
     int64_t rows;
-    const ll_token *tokens;    /* [rows] */
-    const int32_t *positions;  /* [rows] */
+    const ll_token *tokens;   /* [rows] */
+    const int32_t *positions; /* [rows] */
     const struct backend_sequence *sequences;
     int64_t sequence_count;
-    const int32_t *outputs;    /* rows whose logits are wanted, ascending */
+    const int32_t *outputs; /* rows whose logits are wanted, ascending */
     int64_t output_count;
 };
 
-struct backend_product { /* out = in · weightᵀ (+ bias) (+ what out held, when accumulate) */
+struct backend_product {         /* out = in · weightᵀ (+ bias) (+ what out held, when accumulate) */
     const struct tensor *weight; /* [n, k], any dtype */
     const struct tensor *bias;   /* [1, n] F32 or NULL */
     struct tensor *out;          /* [rows, n] */
@@ -63,24 +63,24 @@ struct backend_product { /* out = in · weightᵀ (+ bias) (+ what out held, whe
 };
 
 struct backend_rotary {
-    int heads, head_dim, rotary_dim;   /* the first rotary_dim of each head turn */
-    bool adjacent;                     /* pairs (2i, 2i+1); else (i, i + rotary_dim/2) */
-    const struct tensor *frequencies;  /* [1, rotary_dim/2] F32: radians per position of pair i */
-    float scale;                       /* on cos and sin (YaRN's attention factor); 1 */
+    int heads, head_dim, rotary_dim;  /* the first rotary_dim of each head turn */
+    bool adjacent;                    /* pairs (2i, 2i+1); else (i, i + rotary_dim/2) */
+    const struct tensor *frequencies; /* [1, rotary_dim/2] F32: radians per position of pair i */
+    float scale;                      /* on cos and sin (YaRN's attention factor); 1 */
 };
 
-struct backend_attention { /* softmax over the keys a query may see */
-    int heads;                    /* query heads; head h uses KV head h / (heads / kv_heads) */
-    float scale;                  /* on q·k */
-    float softcap;                /* s → softcap · tanh(s / softcap) before the bias; 0: off */
-    int window;                   /* sees keys with q_pos - k_pos < window; 0: all before it */
-    int sinks;                    /* first keys seen whatever the window */
-    const struct tensor *slopes;  /* [1, heads] F32, or NULL: bias = -slope · (q_pos - k_pos) */
-    float reach;                  /* greatest softmax share that may be skipped; 0: nothing skipped */
+struct backend_attention {       /* softmax over the keys a query may see */
+    int heads;                   /* query heads; head h uses KV head h / (heads / kv_heads) */
+    float scale;                 /* on q·k */
+    float softcap;               /* s → softcap · tanh(s / softcap) before the bias; 0: off */
+    int window;                  /* sees keys with q_pos - k_pos < window; 0: all before it */
+    int sinks;                   /* first keys seen whatever the window */
+    const struct tensor *slopes; /* [1, heads] F32, or NULL: bias = -slope · (q_pos - k_pos) */
+    float reach;                 /* greatest softmax share that may be skipped; 0: nothing skipped */
 };
 
 struct backend_memory_use {
-    uint64_t total, free;           /* the device's */
+    uint64_t total, free; /* the device's */
     uint64_t ours[MEMORY_KINDS];
 };
 
@@ -95,15 +95,15 @@ struct backend { /* the common head of every open backend */
 };
 
 struct backend_options {
-    int threads;  /* CPU; 0: all */
-    int index;    /* device number */
+    int threads; /* CPU; 0: all */
+    int index;   /* device number */
     const struct log *log;
 };
 
 struct backend_table {
-    uint32_t version;      /* BACKEND_VERSION */
-    uint32_t size;         /* of this struct */
-    const char *name;      /* "cpu", "reference", "cuda" */
+    uint32_t version; /* BACKEND_VERSION */
+    uint32_t size;    /* of this struct */
+    const char *name; /* "cpu", "reference", "cuda" */
 
     /* How many devices; 0 with *reason (static text) saying why. May be called before anything else. */
     int (*probe)(const char **reason);
@@ -111,12 +111,14 @@ struct backend_table {
     void (*close)(struct backend *backend); /* frees all memory it handed out */
 
     /* ---- memory: any size, 64-byte aligned or better, zeroed. LL_NOMEM / LL_DEVICE_MEMORY. ---- */
-    ll_status (*memory_new)(struct backend *backend, enum backend_memory_kind kind, uint64_t bytes, void **ret, ll_error *error);
+    ll_status (*memory_new)(struct backend *backend, enum backend_memory_kind kind, uint64_t bytes,
+                            void **ret, ll_error *error);
     void (*memory_free)(struct backend *backend, enum backend_memory_kind kind, void *memory, uint64_t bytes);
     void (*memory_use)(const struct backend *backend, struct backend_memory_use *ret); /* any thread */
     /* Host to backend; blocks until the source may change. NULL when host_memory. */
     ll_status (*upload)(struct backend *backend, void *to, const void *host, uint64_t bytes, ll_error *error);
-    /* A chance to prepare a weight for products (repack, tables); may do nothing. Called once each at load. */
+    /* A chance to prepare a weight for products (repack, tables); may do nothing. Called once each at load.
+     */
     ll_status (*prepare_weight)(struct backend *backend, struct tensor *weight, ll_error *error);
     bool (*supports_weight)(const struct backend *backend, enum dtype dtype);
 
@@ -132,24 +134,30 @@ struct backend_table {
     void (*embed)(struct backend *, const struct tensor *table, float scale, struct tensor *out);
     /* Each of the `groups` equal parts of a row is normalised by itself; weight (and bias) [1, cols/groups].
      * RMS: x · w / sqrt(mean(x²) + eps). in and out may be the same tensor. */
-    void (*norm)(struct backend *, enum backend_norm kind, const struct tensor *in, const struct tensor *weight,
-                 const struct tensor *bias, float eps, int groups, struct tensor *out);
+    void (*norm)(struct backend *, enum backend_norm kind, const struct tensor *in,
+                 const struct tensor *weight, const struct tensor *bias, float eps, int groups,
+                 struct tensor *out);
     /* One input, 1 … 4 products of it (Q, K and V; gate and up), so that it is prepared once. */
-    void (*products)(struct backend *, const struct tensor *in, const struct backend_product *products, int count);
+    void (*products)(struct backend *, const struct tensor *in, const struct backend_product *products,
+                     int count);
     void (*rotary)(struct backend *, const struct backend_rotary *rotary, struct tensor *x); /* in place */
     /* Writes the step's K and V rows [rows, kv_heads·head_dim] to the sequences' blocks. */
-    void (*cache_write)(struct backend *, const struct backend_cache *cache, const struct tensor *k, const struct tensor *v);
-    void (*attention)(struct backend *, const struct backend_attention *attention, const struct backend_cache *cache,
-                      const struct tensor *q, struct tensor *out);
+    void (*cache_write)(struct backend *, const struct backend_cache *cache, const struct tensor *k,
+                        const struct tensor *v);
+    void (*attention)(struct backend *, const struct backend_attention *attention,
+                      const struct backend_cache *cache, const struct tensor *q, struct tensor *out);
     /* out = f(gate) · up, or f(gate) when up is NULL. out may be gate. */
-    void (*activate)(struct backend *, enum backend_activation kind, const struct tensor *gate, const struct tensor *up, struct tensor *out);
-    void (*add)(struct backend *, const struct tensor *a, const struct tensor *b, struct tensor *out); /* out may be a */
-    void (*clamp)(struct backend *, struct tensor *x, float limit);    /* to ±limit */
-    void (*softcap)(struct backend *, struct tensor *x, float limit);  /* limit · tanh(x / limit) */
+    void (*activate)(struct backend *, enum backend_activation kind, const struct tensor *gate,
+                     const struct tensor *up, struct tensor *out);
+    void (*add)(struct backend *, const struct tensor *a, const struct tensor *b,
+                struct tensor *out);                                  /* out may be a */
+    void (*clamp)(struct backend *, struct tensor *x, float limit);   /* to ±limit */
+    void (*softcap)(struct backend *, struct tensor *x, float limit); /* limit · tanh(x / limit) */
     /* The step's output rows of in, packed: out [output_count, cols]. */
     void (*gather_outputs)(struct backend *, const struct tensor *in, struct tensor *out);
     /* Copies cache blocks inside the backend (copy on write), all layers' worth given one layer at a time. */
-    ll_status (*cache_copy)(struct backend *, const struct backend_cache *cache, int32_t from, int32_t to, ll_error *error);
+    ll_status (*cache_copy)(struct backend *, const struct backend_cache *cache, int32_t from, int32_t to,
+                            ll_error *error);
 };
 
 #endif

@@ -32,7 +32,8 @@ struct plugin *plugin_open(const char *folder, const char *name, char *reason, s
     if (!table)
         snprintf(reason, cap, "%s has no table %s", path, BACKEND_SYMBOL);
     else if (table->version != BACKEND_VERSION || table->size != sizeof *table)
-        snprintf(reason, cap, "%s is of another version of longleaf (table %u, %u bytes)", path, table->version, table->size);
+        snprintf(reason, cap, "%s is of another version of longleaf (table %u, %u bytes)", path,
+                 table->version, table->size);
     else if (!(plugin = mem_new(1, sizeof *plugin)))
         snprintf(reason, cap, "no memory");
     if (!plugin) {

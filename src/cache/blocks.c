@@ -33,15 +33,17 @@ static bool round_up(uint64_t *bytes)
     return true;
 }
 
-static bool layer_bytes(const struct block_options *options, const struct block_shape *shape, int block_tokens,
-                        struct layer_sizes *ret)
+static bool layer_bytes(const struct block_options *options, const struct block_shape *shape,
+                        int block_tokens, struct layer_sizes *ret)
 {
-    uint64_t blocks = (uint64_t)options->blocks, row = dtype_row_bytes(options->type, (uint64_t)options->head_dim);
+    uint64_t blocks = (uint64_t)options->blocks,
+             row = dtype_row_bytes(options->type, (uint64_t)options->head_dim);
     struct layer_sizes s = {0};
     if (row == 0 || !mem_multiply(row, (uint64_t)block_tokens * (uint64_t)shape->kv_heads, &s.block) ||
         !mem_multiply(s.block, blocks, &s.half) || !round_up(&s.half))
         return false;
-    if (shape->norms && (!mem_multiply(blocks, (uint64_t)shape->kv_heads * sizeof(float), &s.norms) || !round_up(&s.norms)))
+    if (shape->norms &&
+        (!mem_multiply(blocks, (uint64_t)shape->kv_heads * sizeof(float), &s.norms) || !round_up(&s.norms)))
         return false;
     if (!mem_add(s.half, s.half, &s.total) || !mem_add(s.total, s.norms, &s.total))
         return false;
@@ -54,25 +56,33 @@ bool blocks_bytes(const struct block_options *options, int block_tokens, uint64_
     uint64_t sum = 0;
     struct layer_sizes sizes;
     for (int i = 0; i < options->layers; i++)
-        if (!layer_bytes(options, &options->shapes[i], block_tokens, &sizes) || !mem_add(sum, sizes.total, &sum))
+        if (!layer_bytes(options, &options->shapes[i], block_tokens, &sizes) ||
+            !mem_add(sum, sizes.total, &sum))
             return false;
     *ret = sum;
     return true;
 }
 
-static ll_status open_layer(struct block_pool *pool, int i, const struct block_options *options, ll_error *error)
+static ll_status open_layer(struct block_pool *pool, int i, const struct block_options *options,
+                            ll_error *error)
 {
     const struct block_shape *shape = &options->shapes[i];
     struct backend *backend = pool->backend;
     struct layer_sizes sizes;
     void *memory;
     if (!layer_bytes(options, shape, pool->block_tokens, &sizes))
-        return error_set(error, LL_NOMEM, "cache", "a KV cache of %lld blocks is larger than any memory", (long long)options->blocks);
+        return error_set(error, LL_NOMEM, "cache", "a KV cache of %lld blocks is larger than any memory",
+                         (long long)options->blocks);
     LL_TRY(backend->table->memory_new(backend, MEMORY_CACHE, sizes.total, &memory, error));
     pool->layer_bytes[i] = sizes.total;
-    pool->caches[i] = (struct backend_cache){.k = memory, .v = (char *)memory + sizes.half, .k_type = options->type,
-                                             .v_type = options->type, .kv_heads = shape->kv_heads, .head_dim = options->head_dim,
-                                             .block_tokens = pool->block_tokens, .k_block_bytes = (int64_t)sizes.block,
+    pool->caches[i] = (struct backend_cache){.k = memory,
+                                             .v = (char *)memory + sizes.half,
+                                             .k_type = options->type,
+                                             .v_type = options->type,
+                                             .kv_heads = shape->kv_heads,
+                                             .head_dim = options->head_dim,
+                                             .block_tokens = pool->block_tokens,
+                                             .k_block_bytes = (int64_t)sizes.block,
                                              .v_block_bytes = (int64_t)sizes.block};
     if (shape->norms)
         pool->caches[i].k_norms = (float *)(void *)((char *)memory + 2 * sizes.half);
@@ -88,14 +98,18 @@ static bool allocate_lists(struct block_pool *pool, const struct block_options *
     return pool->caches && pool->layer_bytes && pool->references && pool->free_blocks;
 }
 
-ll_status blocks_open(struct backend *backend, const struct block_options *options, struct block_pool **ret, ll_error *error)
+ll_status blocks_open(struct backend *backend, const struct block_options *options, struct block_pool **ret,
+                      ll_error *error)
 {
     if (options->blocks < 1 || options->blocks > INT32_MAX)
-        return error_set(error, LL_ARGUMENT, "cache", "a KV cache of %lld blocks cannot be made", (long long)options->blocks);
+        return error_set(error, LL_ARGUMENT, "cache", "a KV cache of %lld blocks cannot be made",
+                         (long long)options->blocks);
     struct block_pool *pool = mem_new(1, sizeof *pool);
     if (!pool)
         return error_nomem(error, "cache", sizeof *pool);
-    *pool = (struct block_pool){.backend = backend, .layers = options->layers, .block_tokens = backend->block_tokens,
+    *pool = (struct block_pool){.backend = backend,
+                                .layers = options->layers,
+                                .block_tokens = backend->block_tokens,
                                 .capacity = options->blocks};
     ll_status status = LL_OK;
     if (!allocate_lists(pool, options))
@@ -119,7 +133,8 @@ void blocks_close(struct block_pool *pool)
         return;
     for (int i = 0; pool->caches && pool->layer_bytes && i < pool->layers; i++)
         if (pool->caches[i].k)
-            pool->backend->table->memory_free(pool->backend, MEMORY_CACHE, pool->caches[i].k, pool->layer_bytes[i]);
+            pool->backend->table->memory_free(pool->backend, MEMORY_CACHE, pool->caches[i].k,
+                                              pool->layer_bytes[i]);
     mem_free(pool->caches);
     mem_free(pool->layer_bytes);
     mem_free(pool->references);
@@ -175,7 +190,8 @@ static ll_status unshare(struct block_pool *pool, struct block_table *table, siz
 {
     int32_t old = table->blocks[index], copy = take(pool);
     for (int i = 0; i < pool->layers; i++) {
-        ll_status status = pool->backend->table->cache_copy(pool->backend, &pool->caches[i], old, copy, error);
+        ll_status status =
+            pool->backend->table->cache_copy(pool->backend, &pool->caches[i], old, copy, error);
         if (status != LL_OK) {
             drop(pool, copy);
             return status;
@@ -191,14 +207,16 @@ static size_t blocks_for(const struct block_pool *pool, int64_t tokens)
     return (size_t)((tokens + pool->block_tokens - 1) / pool->block_tokens);
 }
 
-ll_status block_table_reserve(struct block_pool *pool, struct block_table *table, int64_t tokens, ll_error *error)
+ll_status block_table_reserve(struct block_pool *pool, struct block_table *table, int64_t tokens,
+                              ll_error *error)
 {
     size_t need = blocks_for(pool, table->length + tokens);
     size_t partial = (size_t)(table->length / pool->block_tokens);
     bool copy = tokens > 0 && partial < table->count && pool->references[table->blocks[partial]] > 1;
     int64_t wanted = (need > table->count ? (int64_t)(need - table->count) : 0) + copy;
     if (wanted > pool->free_count)
-        return error_set(error, LL_CONTEXT_FULL, "cache", "the KV cache has %lld of %lld blocks free and %lld are needed",
+        return error_set(error, LL_CONTEXT_FULL, "cache",
+                         "the KV cache has %lld of %lld blocks free and %lld are needed",
                          (long long)pool->free_count, (long long)pool->capacity, (long long)wanted);
     if (!mem_grow((void **)&table->blocks, &table->capacity, need, sizeof *table->blocks))
         return error_nomem(error, "cache", need * sizeof *table->blocks);
@@ -224,8 +242,8 @@ void block_table_truncate(struct block_pool *pool, struct block_table *table, in
     table->length = length;
 }
 
-ll_status block_table_share(struct block_pool *pool, const struct block_table *from, int64_t length, struct block_table *to,
-                            ll_error *error)
+ll_status block_table_share(struct block_pool *pool, const struct block_table *from, int64_t length,
+                            struct block_table *to, ll_error *error)
 {
     size_t count = blocks_for(pool, length);
     if (!mem_grow((void **)&to->blocks, &to->capacity, count, sizeof *to->blocks))

@@ -26,7 +26,8 @@ struct block_options {
 
 /* Bytes that the pool of these options takes on the backend; false when the product wraps. */
 bool blocks_bytes(const struct block_options *options, int block_tokens, uint64_t *ret);
-ll_status blocks_open(struct backend *backend, const struct block_options *options, struct block_pool **ret, ll_error *error);
+ll_status blocks_open(struct backend *backend, const struct block_options *options, struct block_pool **ret,
+                      ll_error *error);
 void blocks_close(struct block_pool *pool);
 /* [layers], for the forward pass. */
 const struct backend_cache *blocks_caches(const struct block_pool *pool);
@@ -45,14 +46,15 @@ struct block_table {
 
 /* Makes positions length … length+tokens-1 writable: takes blocks, copies a shared last one.
  * LL_CONTEXT_FULL when the pool has no block left; the table is unchanged then. */
-ll_status block_table_reserve(struct block_pool *pool, struct block_table *table, int64_t tokens, ll_error *error);
+ll_status block_table_reserve(struct block_pool *pool, struct block_table *table, int64_t tokens,
+                              ll_error *error);
 /* The reserved positions now hold valid keys. */
 void block_table_advance(struct block_table *table, int64_t tokens);
 /* Forgets positions from length on; gives blocks back. */
 void block_table_truncate(struct block_pool *pool, struct block_table *table, int64_t length);
 /* `to` (empty) shares the first `length` positions of `from`. */
-ll_status block_table_share(struct block_pool *pool, const struct block_table *from, int64_t length, struct block_table *to,
-                            ll_error *error);
+ll_status block_table_share(struct block_pool *pool, const struct block_table *from, int64_t length,
+                            struct block_table *to, ll_error *error);
 void block_table_fini(struct block_pool *pool, struct block_table *table);
 
 #endif

@@ -49,8 +49,8 @@ static ll_status check_requests(const struct batch *b, ll_error *error)
         const struct batch_request *r = &b->requests[i];
         if (r->count <= b->options->shared || r->count + r->max_tokens > b->options->context)
             return error_set(error, LL_CONTEXT_FULL, "batch",
-                             "request %zu has %zu tokens (%zu shared) and wants %zu more in a context of %zu", i, r->count,
-                             b->options->shared, r->max_tokens, b->options->context);
+                             "request %zu has %zu tokens (%zu shared) and wants %zu more in a context of %zu",
+                             i, r->count, b->options->shared, r->max_tokens, b->options->context);
         for (size_t j = 0; j < r->count; j++)
             if (r->tokens[j] < 0 || (size_t)r->tokens[j] >= b->vocabulary ||
                 (j < b->options->shared && r->tokens[j] != b->requests[0].tokens[j]))
@@ -65,7 +65,8 @@ uint64_t batch_cache_bytes(const ll_model *model, size_t context, size_t width, 
     uint64_t bytes;
     if (!model_cache_type(model, cache_type, &type))
         return UINT64_MAX;
-    bytes = estimate_cache(model_hparams(model), engine_backend(model_engine(model))->block_tokens, context, type);
+    bytes = estimate_cache(model_hparams(model), engine_backend(model_engine(model))->block_tokens, context,
+                           type);
     return mem_multiply(bytes, width, &bytes) ? bytes : UINT64_MAX;
 }
 
@@ -78,7 +79,8 @@ static size_t choose_width(const struct batch *b)
     size_t width = b->options->width ? b->options->width : DEFAULT_WIDTH;
     width = width < MAX_WIDTH ? width : MAX_WIDTH;
     width = width < b->request_count ? width : b->request_count;
-    while (width > 1 && batch_cache_bytes(b->model, b->options->context, width, b->options->cache_type) > use.free / 2)
+    while (width > 1 &&
+           batch_cache_bytes(b->model, b->options->context, width, b->options->cache_type) > use.free / 2)
         width--;
     return width;
 }
@@ -93,7 +95,8 @@ static ll_status open_batch(struct batch *b, ll_error *error)
         return error_nomem(error, "batch", b->width * b->vocabulary * sizeof *b->logits);
     engine_lock(model_engine(b->model));
     size_t tokens = b->options->context * b->width + b->options->shared;
-    ll_status status = model_open_cache(b->model, tokens, 2 * b->width + 2, b->options->cache_type, &b->pool, error);
+    ll_status status =
+        model_open_cache(b->model, tokens, 2 * b->width + 2, b->options->cache_type, &b->pool, error);
     engine_unlock(model_engine(b->model));
     return status;
 }
@@ -131,7 +134,8 @@ static ll_status start_slot(struct batch *b, struct slot *slot, ll_error *error)
             return error_nomem(error, "batch", request->count * sizeof(ll_token));
     LL_TRY(sampler_open(&b->options->sampling, b->vocabulary, &slot->sampler, error));
     engine_lock(model_engine(b->model));
-    ll_status status = block_table_share(b->pool, &b->prefix, (int64_t)b->options->shared, &slot->table, error);
+    ll_status status =
+        block_table_share(b->pool, &b->prefix, (int64_t)b->options->shared, &slot->table, error);
     engine_unlock(model_engine(b->model));
     return status;
 }
@@ -192,8 +196,9 @@ static size_t plan_step(struct batch *b, struct step_part *parts, struct slot **
 static bool goes_on(struct batch *b, struct slot *slot, ll_finish *finish)
 {
     const struct batch_request *request = &b->requests[slot->request];
-    if (b->options->on_token && b->options->on_token(b->options->user, slot->request, slot->tokens.ids + request->count,
-                                                     slot->generated) == LL_STOP)
+    if (b->options->on_token &&
+        b->options->on_token(b->options->user, slot->request, slot->tokens.ids + request->count,
+                             slot->generated) == LL_STOP)
         *finish = LL_FINISH_CALLER;
     else if (slot->generated >= request->max_tokens)
         *finish = LL_FINISH_LENGTH;
@@ -207,7 +212,8 @@ static ll_status take_token(struct batch *b, struct slot *slot, const float *log
     ll_finish finish;
     ll_token token = sampler_pick(slot->sampler, logits, slot->tokens.ids, slot->tokens.count);
     if (token < 0)
-        return error_set(error, LL_FORMAT, "batch", "the model's output is not a number; its file may be damaged");
+        return error_set(error, LL_FORMAT, "batch",
+                         "the model's output is not a number; its file may be damaged");
     if (!b->options->sampling.ignore_end && tokenizer_is_end(model_tokenizer(b->model), token))
         return finish_slot(b, slot, LL_FINISH_END, error);
     if (!token_list_push(&slot->tokens, token))
@@ -245,8 +251,9 @@ static void close_batch(struct batch *b)
     mem_free(b->logits);
 }
 
-ll_status batch_run(ll_model *model, const struct batch_options *options, const struct batch_request *requests, size_t count,
-                    const ll_run *run, struct batch_output *outputs, ll_error *error)
+ll_status batch_run(ll_model *model, const struct batch_options *options,
+                    const struct batch_request *requests, size_t count, const ll_run *run,
+                    struct batch_output *outputs, ll_error *error)
 {
     bool idle = count == 0;
     LL_TRY(model_require_weights(model, error));
@@ -254,13 +261,19 @@ ll_status batch_run(ll_model *model, const struct batch_options *options, const 
         outputs[i] = (struct batch_output){0};
     if (idle)
         return LL_OK;
-    struct batch b = {.model = model, .options = options, .requests = requests, .outputs = outputs, .request_count = count, .run = run,
+    struct batch b = {.model = model,
+                      .options = options,
+                      .requests = requests,
+                      .outputs = outputs,
+                      .request_count = count,
+                      .run = run,
                       .vocabulary = (size_t)model_hparams(model)->vocabulary};
     ll_status status = open_batch(&b, error);
     if (status == LL_OK)
         status = compute_prefix(&b, error);
     while (status == LL_OK && !idle)
-        status = cancel_requested(cancel_of(&b)) ? error_set(error, LL_CANCELLED, "batch", "cancelled") : run_step(&b, &idle, error);
+        status = cancel_requested(cancel_of(&b)) ? error_set(error, LL_CANCELLED, "batch", "cancelled")
+                                                 : run_step(&b, &idle, error);
     close_batch(&b);
     return status;
 }

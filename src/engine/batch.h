@@ -12,7 +12,7 @@
 struct batch_request {
     const ll_token *tokens; /* the whole prompt */
     size_t count;
-    size_t max_tokens;      /* of output */
+    size_t max_tokens; /* of output */
 };
 
 struct batch_output {
@@ -23,9 +23,9 @@ struct batch_output {
 };
 
 struct batch_options {
-    size_t context;      /* the longest prompt + max_tokens must fit */
-    size_t width;        /* sequences side by side; 0: chosen from memory and cores */
-    size_t shared;       /* leading tokens equal in all requests: computed once, their KV shared */
+    size_t context; /* the longest prompt + max_tokens must fit */
+    size_t width;   /* sequences side by side; 0: chosen from memory and cores */
+    size_t shared;  /* leading tokens equal in all requests: computed once, their KV shared */
     ll_dtype cache_type;
     ll_sampling sampling;
     /* After each token of request i: LL_STOP ends that request only. May be NULL. */
@@ -36,8 +36,9 @@ struct batch_options {
 };
 
 /* outputs: [count], filled as requests finish; on failure or cancellation those finished stay. */
-ll_status batch_run(ll_model *model, const struct batch_options *options, const struct batch_request *requests,
-                    size_t count, const ll_run *run, struct batch_output *outputs, ll_error *error);
+ll_status batch_run(ll_model *model, const struct batch_options *options,
+                    const struct batch_request *requests, size_t count, const ll_run *run,
+                    struct batch_output *outputs, ll_error *error);
 void batch_outputs_free(struct batch_output *outputs, size_t count);
 /* Bytes of KV that `width` sequences of `context` tokens need. */
 uint64_t batch_cache_bytes(const ll_model *model, size_t context, size_t width, ll_dtype cache_type);

@@ -26,7 +26,8 @@ static const char *default_folder(void)
 }
 
 /* LL_OK, or the reason in error. */
-static ll_status open_cuda(const char *folder, const struct backend_options *options, struct devices *devices, ll_error *error)
+static ll_status open_cuda(const char *folder, const struct backend_options *options, struct devices *devices,
+                           ll_error *error)
 {
     char reason[256] = "";
     struct plugin *plugin = plugin_open(folder ? folder : default_folder(), "cuda", reason, sizeof reason);
@@ -39,7 +40,8 @@ static ll_status open_cuda(const char *folder, const struct backend_options *opt
     if (count < 1)
         status = error_set(error, LL_DEVICE, "devices", "no CUDA device: %s", why ? why : "none was found");
     else if (options->index >= count)
-        status = error_set(error, LL_DEVICE, "devices", "there is no device cuda:%d; the last is cuda:%d", options->index, count - 1);
+        status = error_set(error, LL_DEVICE, "devices", "there is no device cuda:%d; the last is cuda:%d",
+                           options->index, count - 1);
     else
         status = table->open(options, &devices->backend, error);
     if (status != LL_OK) {
@@ -85,7 +87,8 @@ ll_status devices_open(const char *device, const char *plugin_folder, const stru
     } else if (parse_cuda_index(device, &wanted.index)) {
         status = open_cuda(plugin_folder, &wanted, &devices, error);
     } else {
-        status = error_set(error, LL_ARGUMENT, "devices", "'%s' is no device; use auto, cpu, cuda or cuda:N", device);
+        status = error_set(error, LL_ARGUMENT, "devices", "'%s' is no device; use auto, cpu, cuda or cuda:N",
+                           device);
     }
     if (status == LL_OK)
         *ret = devices;

@@ -16,6 +16,7 @@ struct ll_engine {
     struct devices devices;
     struct log log;
     pthread_mutex_t step;
+    atomic_int_fast64_t mapped; /* bytes of weights in mapped files */
 };
 
 void ll_engine_options_init(ll_engine_options *options)
@@ -54,6 +55,11 @@ void ll_engine_close(ll_engine *engine)
 void engine_retain(ll_engine *engine)
 {
     atomic_fetch_add(&engine->references, 1);
+}
+
+void engine_count_mapped(ll_engine *engine, int64_t bytes)
+{
+    atomic_fetch_add(&engine->mapped, bytes);
 }
 
 void ll_engine_set_log(ll_engine *engine, ll_log_fn log, void *user)
@@ -105,7 +111,10 @@ ll_status ll_engine_get_memory(const ll_engine *engine, size_t device, ll_memory
     struct backend_memory_use use;
     const struct backend *backend = engine->devices.backend;
     backend->table->memory_use(backend, &use);
-    *ret = (ll_memory){.total = use.total, .free = use.free, .weights = use.ours[MEMORY_WEIGHTS], .cache = use.ours[MEMORY_CACHE],
+    *ret = (ll_memory){.total = use.total,
+                       .free = use.free,
+                       .weights = use.ours[MEMORY_WEIGHTS] + (uint64_t)atomic_load(&engine->mapped),
+                       .cache = use.ours[MEMORY_CACHE],
                        .scratch = use.ours[MEMORY_SCRATCH]};
     return LL_OK;
 }

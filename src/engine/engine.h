@@ -11,6 +11,8 @@ const struct log *engine_log(const ll_engine *engine);
 /* Held around every use of the backend: steps, cache changes, loading. Never while a callback runs. */
 void engine_lock(ll_engine *engine);
 void engine_unlock(ll_engine *engine);
+/* Weights used where their file is mapped count as weights too; negative when a model closes. */
+void engine_count_mapped(ll_engine *engine, int64_t bytes);
 /* A model holds its engine. */
 void engine_retain(ll_engine *engine);
 

@@ -40,13 +40,17 @@ static void end_with(struct generation *g, ll_finish finish)
 static void send(struct generation *g, ll_token token, const float *logits)
 {
     ll_choice choices[MAX_CHOICES];
-    ll_token_event event = {.token = token, .text = strbuf_text(&g->stream.out), .length = g->stream.out.length, .logprob = NAN,
+    ll_token_event event = {.token = token,
+                            .text = strbuf_text(&g->stream.out),
+                            .length = g->stream.out.length,
+                            .logprob = NAN,
                             .index = g->index};
     if (!g->run || !g->run->on_token)
         return;
     if (logits && g->sampling.choices > 0) {
         size_t vocabulary = (size_t)model_hparams(session_model(g->session))->vocabulary;
-        event.choice_count = (size_t)g->sampling.choices < vocabulary ? (size_t)g->sampling.choices : vocabulary;
+        event.choice_count =
+            (size_t)g->sampling.choices < vocabulary ? (size_t)g->sampling.choices : vocabulary;
         sampler_choices(logits, vocabulary, token, &event.logprob, choices, event.choice_count);
         event.choices = choices;
     }
@@ -90,7 +94,8 @@ static ll_status next_token(struct generation *g, ll_error *error)
     const ll_token *history = ll_session_tokens(g->session, &history_count);
     ll_token token = sampler_pick(g->sampler, logits, history, history_count);
     if (token < 0)
-        return error_set(error, LL_FORMAT, "generate", "the model's output is not a number after %zu tokens; its file may be damaged",
+        return error_set(error, LL_FORMAT, "generate",
+                         "the model's output is not a number after %zu tokens; its file may be damaged",
                          history_count);
     LL_TRY(session_append(g->session, token, error));
     classify(g, token);
@@ -137,8 +142,8 @@ static ll_status generate(struct generation *g, ll_error *error)
     return LL_OK;
 }
 
-ll_status ll_generate(ll_session *session, const ll_sampling *given, size_t max_tokens, const ll_run *run, ll_finish *ret,
-                      ll_error *error)
+ll_status ll_generate(ll_session *session, const ll_sampling *given, size_t max_tokens, const ll_run *run,
+                      ll_finish *ret, ll_error *error)
 {
     struct generation g = {.session = session, .run = run, .max_tokens = max_tokens};
     OPTIONS_READ(g.sampling, given, ll_sampling_init, error);

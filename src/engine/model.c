@@ -31,6 +31,7 @@ struct ll_model {
     struct model_hparams hparams;
     struct model_params params;
     struct forward *forward; /* NULL: metadata only */
+    int64_t mapped;          /* bytes of weights used where the file is mapped */
     struct meta *meta;       /* [gguf_value_count], made on opening */
     size_t meta_count;
 };
@@ -48,7 +49,8 @@ static void show_number(const struct gguf_value *value, uint64_t index, char *ou
         snprintf(out, cap, "%" PRId64, gguf_array_int(value, index));
 }
 
-static void show_item(const struct gguf *gguf, const struct gguf_value *value, uint64_t index, char *out, size_t cap)
+static void show_item(const struct gguf *gguf, const struct gguf_value *value, uint64_t index, char *out,
+                      size_t cap)
 {
     enum gguf_type type = value->type == GGUF_ARRAY ? value->element : value->type;
     if (type != GGUF_STRING) {
@@ -108,7 +110,8 @@ static ll_status check_vocabulary(const ll_model *model, ll_error *error)
 {
     size_t tokens = tokenizer_size(model->tokenizer);
     if (tokens > (size_t)model->hparams.vocabulary)
-        return error_set(error, LL_FORMAT, "model", "the tokenizer knows %zu tokens but the embedding has %lld rows", tokens,
+        return error_set(error, LL_FORMAT, "model",
+                         "the tokenizer knows %zu tokens but the embedding has %lld rows", tokens,
                          (long long)model->hparams.vocabulary);
     return LL_OK;
 }
@@ -118,10 +121,14 @@ static ll_status load_weights(ll_model *model, const ll_run *run, ll_error *erro
     struct backend *backend = engine_backend(model->engine);
     LL_TRY(params_load(model->gguf, backend, &model->hparams, run, &model->params, error));
     LL_TRY(check_vocabulary(model, error));
+    for (size_t i = 0; backend->host_memory && i < gguf_tensor_count(model->gguf); i++)
+        model->mapped += (int64_t)gguf_tensor_at(model->gguf, i)->bytes;
+    engine_count_mapped(model->engine, model->mapped);
     return forward_open(backend, &model->hparams, &model->params, &model->forward, error);
 }
 
-static ll_status open_parts(ll_model *model, const char *path, bool metadata_only, const ll_run *run, ll_error *error)
+static ll_status open_parts(ll_model *model, const char *path, bool metadata_only, const ll_run *run,
+                            ll_error *error)
 {
     LL_TRY(gguf_open(path, &model->gguf, error));
     LL_TRY(hparams_read(model->gguf, &model->hparams, error));
@@ -149,8 +156,8 @@ static void name_file(const char *path, ll_error *error)
     utf8_trim_partial(error->text);
 }
 
-ll_status ll_model_open(ll_engine *engine, const char *path, const ll_model_options *given, const ll_run *run, ll_model **ret,
-                        ll_error *error)
+ll_status ll_model_open(ll_engine *engine, const char *path, const ll_model_options *given, const ll_run *run,
+                        ll_model **ret, ll_error *error)
 {
     ll_model_options options;
     OPTIONS_READ(options, given, ll_model_options_init, error);
@@ -177,6 +184,7 @@ void ll_model_close(ll_model *model)
     engine_lock(model->engine);
     forward_close(model->forward);
     params_fini(&model->params);
+    engine_count_mapped(model->engine, -model->mapped);
     engine_unlock(model->engine);
     hparams_fini(&model->hparams);
     tokenizer_close(model->tokenizer);
@@ -231,7 +239,8 @@ ll_status model_require_weights(const ll_model *model, ll_error *error)
 
 bool model_cache_type(const ll_model *model, ll_dtype type, enum dtype *ret)
 {
-    static const enum dtype types[] = {[LL_F32] = DT_F32, [LL_F16] = DT_F16, [LL_BF16] = DT_BF16, [LL_Q8_0] = DT_Q8_0};
+    static const enum dtype types[] = {
+        [LL_F32] = DT_F32, [LL_F16] = DT_F16, [LL_BF16] = DT_BF16, [LL_Q8_0] = DT_Q8_0};
     if ((unsigned)type >= sizeof types / sizeof types[0])
         return false;
     *ret = types[type];
@@ -246,19 +255,22 @@ static ll_status check_room(const ll_model *model, uint64_t bytes, size_t tokens
     if (bytes <= use.free)
         return LL_OK;
     return error_set(error, LL_NOMEM, "model",
-                     "a KV cache of %zu tokens needs %.1f MiB and %.1f MiB are free; use a smaller context", tokens,
-                     (double)bytes / 1048576.0, (double)use.free / 1048576.0);
+                     "a KV cache of %zu tokens needs %.1f MiB and %.1f MiB are free; use a smaller context",
+                     tokens, (double)bytes / 1048576.0, (double)use.free / 1048576.0);
 }
 
-ll_status model_open_cache(ll_model *model, size_t tokens, size_t sequences, ll_dtype type, struct block_pool **ret, ll_error *error)
+ll_status model_open_cache(ll_model *model, size_t tokens, size_t sequences, ll_dtype type,
+                           struct block_pool **ret, ll_error *error)
 {
     struct backend *backend = engine_backend(model->engine);
     struct block_options options = {.layers = model->hparams.layers, .head_dim = model->hparams.head_dim};
     size_t per_block = (size_t)backend->block_tokens;
     if (!model_cache_type(model, type, &options.type))
-        return error_set(error, LL_ARGUMENT, "model", "this KV cache type cannot hold heads of %d numbers", model->hparams.head_dim);
+        return error_set(error, LL_ARGUMENT, "model", "this KV cache type cannot hold heads of %d numbers",
+                         model->hparams.head_dim);
     if (tokens > (size_t)INT32_MAX || sequences > (size_t)INT32_MAX)
-        return error_set(error, LL_ARGUMENT, "model", "a context of %zu tokens is larger than any model's", tokens);
+        return error_set(error, LL_ARGUMENT, "model", "a context of %zu tokens is larger than any model's",
+                         tokens);
     options.blocks = (int64_t)(tokens / per_block + (tokens % per_block != 0) + sequences);
     struct block_shape *shapes = estimate_block_shapes(&model->hparams);
     uint64_t bytes = UINT64_MAX;
@@ -304,10 +316,16 @@ uint64_t model_parameters(const ll_model *model)
 ll_status ll_model_get_info(const ll_model *model, ll_model_info *ret)
 {
     const struct model_hparams *h = &model->hparams;
-    ll_model_info info = {.parameters = model_parameters(model), .file_bytes = gguf_file_bytes(model->gguf),
-                          .trained_context = (size_t)h->context, .vocabulary = (size_t)h->vocabulary, .layers = (size_t)h->layers,
-                          .width = (size_t)h->width, .heads = (size_t)h->max_heads, .cache_heads = (size_t)h->max_kv_heads,
-                          .head_size = (size_t)h->head_dim, .position = h->architecture->position};
+    ll_model_info info = {.parameters = model_parameters(model),
+                          .file_bytes = gguf_file_bytes(model->gguf),
+                          .trained_context = (size_t)h->context,
+                          .vocabulary = (size_t)h->vocabulary,
+                          .layers = (size_t)h->layers,
+                          .width = (size_t)h->width,
+                          .heads = (size_t)h->max_heads,
+                          .cache_heads = (size_t)h->max_kv_heads,
+                          .head_size = (size_t)h->head_dim,
+                          .position = h->architecture->position};
     snprintf(info.name, sizeof info.name, "%s", h->name);
     snprintf(info.architecture, sizeof info.architecture, "%s", h->architecture->name);
     snprintf(info.quantization, sizeof info.quantization, "%s", most_used_type(model->gguf));
@@ -317,7 +335,8 @@ ll_status ll_model_get_info(const ll_model *model, ll_model_info *ret)
         if (h->layer[i].window > 0)
             info.sliding_window = (size_t)h->layer[i].window;
     int block = engine_backend(model->engine)->block_tokens;
-    info.cache_bytes_per_token = estimate_cache(h, block, (uint64_t)block * 1024, DT_F16) / ((uint64_t)block * 1024);
+    info.cache_bytes_per_token =
+        estimate_cache(h, block, (uint64_t)block * 1024, DT_F16) / ((uint64_t)block * 1024);
     *ret = info;
     return LL_OK;
 }
@@ -346,7 +365,8 @@ ll_status ll_model_get_tensor(const ll_model *model, size_t index, ll_tensor_inf
         return LL_ARGUMENT;
     const struct gguf_tensor *tensor = gguf_tensor_at(model->gguf, index);
     const char *type = dtype_gguf_name(tensor->type_number);
-    *ret = (ll_tensor_info){.name = tensor->name, .type = type ? type : "unknown", .dims = tensor->dims, .bytes = tensor->bytes};
+    *ret = (ll_tensor_info){
+        .name = tensor->name, .type = type ? type : "unknown", .dims = tensor->dims, .bytes = tensor->bytes};
     memcpy(ret->shape, tensor->shape, sizeof ret->shape);
     return LL_OK;
 }

@@ -24,8 +24,8 @@ void model_retain(ll_model *model); /* a session holds its model; ll_model_close
 ll_status model_require_weights(const ll_model *model, ll_error *error);
 /* A KV cache of `tokens` positions in all and one spare block for each of `sequences`. LL_NOMEM with
  * both numbers when it is larger than the free memory. */
-ll_status model_open_cache(ll_model *model, size_t tokens, size_t sequences, ll_dtype type, struct block_pool **ret,
-                           ll_error *error);
+ll_status model_open_cache(ll_model *model, size_t tokens, size_t sequences, ll_dtype type,
+                           struct block_pool **ret, ll_error *error);
 /* The backend's name for a public cache type; false when it cannot hold this model's heads. */
 bool model_cache_type(const ll_model *model, ll_dtype type, enum dtype *ret);
 

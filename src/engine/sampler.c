@@ -17,15 +17,16 @@ struct candidate {
 struct sampler {
     ll_sampling sampling;
     size_t vocabulary;
-    uint64_t state;             /* of the random numbers */
-    float *logits;              /* [vocabulary], a copy the penalties may change; NULL when they are off */
-    struct candidate *heap;     /* [vocabulary]; NULL when greedy */
-    double *weights;            /* [vocabulary]; NULL when greedy */
+    uint64_t state;         /* of the random numbers */
+    float *logits;          /* [vocabulary], a copy the penalties may change; NULL when they are off */
+    struct candidate *heap; /* [vocabulary]; NULL when greedy */
+    double *weights;        /* [vocabulary]; NULL when greedy */
 };
 
 void ll_sampling_init(ll_sampling *sampling)
 {
-    *sampling = (ll_sampling){.size = sizeof *sampling, .top_p = 1.0f, .repeat_penalty = 1.0f, .penalty_window = 64};
+    *sampling =
+        (ll_sampling){.size = sizeof *sampling, .top_p = 1.0f, .repeat_penalty = 1.0f, .penalty_window = 64};
 }
 
 /* ---- settings ---- */
@@ -43,7 +44,8 @@ static ll_status check_settings(const ll_sampling *s, ll_error *error)
     LL_TRY(check(s->top_p > 0.0f && s->top_p <= 1.0f, "top-p", s->top_p, error));
     LL_TRY(check(s->min_p >= 0.0f && s->min_p <= 1.0f, "min-p", s->min_p, error));
     LL_TRY(check(s->top_k >= 0, "top-k", s->top_k, error));
-    LL_TRY(check(s->repeat_penalty > 0.0f && s->repeat_penalty <= 100.0f, "repetition penalty", s->repeat_penalty, error));
+    LL_TRY(check(s->repeat_penalty > 0.0f && s->repeat_penalty <= 100.0f, "repetition penalty",
+                 s->repeat_penalty, error));
     LL_TRY(check(fabsf(s->presence_penalty) <= 100.0f, "presence penalty", s->presence_penalty, error));
     LL_TRY(check(fabsf(s->frequency_penalty) <= 100.0f, "frequency penalty", s->frequency_penalty, error));
     LL_TRY(check(s->penalty_window >= 0, "penalty window", s->penalty_window, error));
@@ -52,7 +54,8 @@ static ll_status check_settings(const ll_sampling *s, ll_error *error)
 
 static bool penalised(const ll_sampling *s)
 {
-    return s->penalty_window > 0 && (s->repeat_penalty != 1.0f || s->presence_penalty != 0.0f || s->frequency_penalty != 0.0f);
+    return s->penalty_window > 0 &&
+           (s->repeat_penalty != 1.0f || s->presence_penalty != 0.0f || s->frequency_penalty != 0.0f);
 }
 
 ll_status sampler_open(const ll_sampling *given, size_t vocabulary, struct sampler **ret, ll_error *error)
@@ -271,7 +274,8 @@ double sampler_log_sum(const float *logits, size_t vocabulary)
     return greatest + log(sum);
 }
 
-void sampler_choices(const float *logits, size_t vocabulary, ll_token token, float *ret_logprob, ll_choice *choices, size_t count)
+void sampler_choices(const float *logits, size_t vocabulary, ll_token token, float *ret_logprob,
+                     ll_choice *choices, size_t count)
 {
     double log_sum = sampler_log_sum(logits, vocabulary);
     *ret_logprob = (float)(logits[token] - log_sum);

@@ -16,7 +16,8 @@ void sampler_close(struct sampler *sampler);
 /* history: all tokens so far, for the penalties. -1 when the logits are not numbers. */
 ll_token sampler_pick(struct sampler *sampler, const float *logits, const ll_token *history, size_t count);
 /* The untouched distribution at this position: *ret_logprob of token, and the best alternatives. */
-void sampler_choices(const float *logits, size_t vocabulary, ll_token token, float *ret_logprob, ll_choice *choices, size_t count);
+void sampler_choices(const float *logits, size_t vocabulary, ll_token token, float *ret_logprob,
+                     ll_choice *choices, size_t count);
 /* log Σ exp(logits), in double precision. */
 double sampler_log_sum(const float *logits, size_t vocabulary);
 

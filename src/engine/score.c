@@ -16,11 +16,12 @@ static void take_row(void *user, size_t index, const float *logits)
 {
     struct score *score = user;
     if (index + 1 < score->count)
-        score->logprobs[index + 1] = (float)(logits[score->tokens[index + 1]] - sampler_log_sum(logits, score->vocabulary));
+        score->logprobs[index + 1] =
+            (float)(logits[score->tokens[index + 1]] - sampler_log_sum(logits, score->vocabulary));
 }
 
-ll_status ll_session_score(ll_session *session, const ll_token *tokens, size_t count, float *logprobs, const ll_run *run,
-                           ll_error *error)
+ll_status ll_session_score(ll_session *session, const ll_token *tokens, size_t count, float *logprobs,
+                           const ll_run *run, ll_error *error)
 {
     LL_TRY(session_enter(session, error));
     struct score score = {tokens, count, (size_t)model_hparams(session_model(session))->vocabulary, logprobs};

@@ -21,11 +21,11 @@ struct ll_session {
     ll_model *model;
     size_t context;
     struct block_pool *pool;
-    struct block_table table;  /* its length is how much of the timeline is computed */
-    struct token_list tokens;  /* the timeline */
-    float *logits;             /* [vocabulary] */
-    float *score_logits;       /* [SCORE_ROWS, vocabulary], made when first needed */
-    bool logits_valid;         /* they are those after the last token */
+    struct block_table table; /* its length is how much of the timeline is computed */
+    struct token_list tokens; /* the timeline */
+    float *logits;            /* [vocabulary] */
+    float *score_logits;      /* [SCORE_ROWS, vocabulary], made when first needed */
+    bool logits_valid;        /* they are those after the last token */
     atomic_flag busy;
     pthread_mutex_t stats_mutex; /* the gauge reads stats from another thread */
     ll_session_stats stats;
@@ -145,7 +145,10 @@ static void update_stats(ll_session *s, size_t computed, bool decoding, double s
 
 ll_status ll_session_get_stats(const ll_session *session, ll_session_stats *ret)
 {
-    union { const ll_session *read; ll_session *lock; } s = {.read = session}; /* only the mutex is touched */
+    union {
+        const ll_session *read;
+        ll_session *lock;
+    } s = {.read = session}; /* only the mutex is touched */
     pthread_mutex_lock(&s.lock->stats_mutex);
     *ret = session->stats;
     pthread_mutex_unlock(&s.lock->stats_mutex);
@@ -187,7 +190,8 @@ ll_status session_compute(ll_session *s, const ll_run *run, bool decoding, ll_er
     while ((size_t)s->table.length < s->tokens.count) {
         size_t at = (size_t)s->table.length, left = s->tokens.count - at;
         size_t count = left < FORWARD_MAX_ROWS ? left : FORWARD_MAX_ROWS;
-        struct step_part part = {&s->table, s->tokens.ids + at, (int64_t)count, count == left ? STEP_LAST_OUTPUT : STEP_NO_OUTPUT};
+        struct step_part part = {&s->table, s->tokens.ids + at, (int64_t)count,
+                                 count == left ? STEP_LAST_OUTPUT : STEP_NO_OUTPUT};
         double start = clock_seconds();
         LL_TRY(step_run(s->model, s->pool, &part, 1, run ? run->cancel : NULL, s->logits, error));
         update_stats(s, count, decoding, clock_seconds() - start);
@@ -203,10 +207,12 @@ static ll_status check_tokens(const ll_session *s, const ll_token *tokens, size_
     if (count == 0)
         return error_set(error, LL_ARGUMENT, "session", "a session needs at least one token");
     if (count > s->context)
-        return error_set(error, LL_CONTEXT_FULL, "session", "the text is %zu tokens long and the context holds %zu", count, s->context);
+        return error_set(error, LL_CONTEXT_FULL, "session",
+                         "the text is %zu tokens long and the context holds %zu", count, s->context);
     for (size_t i = 0; i < count; i++)
         if (tokens[i] < 0 || tokens[i] >= model_hparams(s->model)->vocabulary)
-            return error_set(error, LL_ARGUMENT, "session", "token %d at index %zu is outside the vocabulary of %lld", (int)tokens[i], i,
+            return error_set(error, LL_ARGUMENT, "session",
+                             "token %d at index %zu is outside the vocabulary of %lld", (int)tokens[i], i,
                              (long long)model_hparams(s->model)->vocabulary);
     return LL_OK;
 }
@@ -239,7 +245,8 @@ static ll_status sync(ll_session *s, const ll_token *tokens, size_t count, const
     return status;
 }
 
-ll_status ll_session_sync(ll_session *s, const ll_token *tokens, size_t count, const ll_run *run, ll_error *error)
+ll_status ll_session_sync(ll_session *s, const ll_token *tokens, size_t count, const ll_run *run,
+                          ll_error *error)
 {
     LL_TRY(session_enter(s, error));
     ll_status status = sync(s, tokens, count, run, error);
@@ -278,7 +285,8 @@ const float *ll_session_logits(const ll_session *s, size_t *ret_count)
 /* ---- scoring ---- */
 
 ll_status session_score_rows(ll_session *s, const ll_token *tokens, size_t count, const ll_run *run,
-                             void (*row)(void *user, size_t index, const float *logits), void *user, ll_error *error)
+                             void (*row)(void *user, size_t index, const float *logits), void *user,
+                             ll_error *error)
 {
     size_t vocabulary = (size_t)model_hparams(s->model)->vocabulary;
     LL_TRY(check_tokens(s, tokens, count, error));

@@ -20,6 +20,7 @@ ll_status session_compute(ll_session *session, const ll_run *run, bool decoding,
 void session_forget(ll_session *session, size_t position);
 /* `tokens` more from an empty timeline, all their logits given to `row` in order. */
 ll_status session_score_rows(ll_session *session, const ll_token *tokens, size_t count, const ll_run *run,
-                             void (*row)(void *user, size_t index, const float *logits), void *user, ll_error *error);
+                             void (*row)(void *user, size_t index, const float *logits), void *user,
+                             ll_error *error);
 
 #endif

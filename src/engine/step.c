@@ -17,8 +17,11 @@ static void add_part(struct step_rows *rows, const struct step_part *part)
 {
     struct backend_step *step = &rows->step;
     rows->sequences[step->sequence_count++] =
-        (struct backend_sequence){.first_row = step->rows, .rows = part->count, .start = part->table->length,
-                                  .blocks = part->table->blocks, .block_count = (int64_t)part->table->count};
+        (struct backend_sequence){.first_row = step->rows,
+                                  .rows = part->count,
+                                  .start = part->table->length,
+                                  .blocks = part->table->blocks,
+                                  .block_count = (int64_t)part->table->count};
     for (int64_t i = 0; i < part->count; i++) {
         rows->tokens[step->rows] = part->tokens[i];
         rows->positions[step->rows] = (int32_t)(part->table->length + i);
@@ -28,13 +31,15 @@ static void add_part(struct step_rows *rows, const struct step_part *part)
     }
 }
 
-static ll_status fill(struct block_pool *pool, const struct step_part *parts, size_t count, struct step_rows *rows, ll_error *error)
+static ll_status fill(struct block_pool *pool, const struct step_part *parts, size_t count,
+                      struct step_rows *rows, ll_error *error)
 {
     int64_t total = 0;
     for (size_t i = 0; i < count; i++)
         total += parts[i].count;
     if (count > FORWARD_MAX_ROWS || total > FORWARD_MAX_ROWS)
-        return error_set(error, LL_INTERNAL, "step", "a step of %zu sequences and %lld tokens", count, (long long)total);
+        return error_set(error, LL_INTERNAL, "step", "a step of %zu sequences and %lld tokens", count,
+                         (long long)total);
     for (size_t i = 0; i < count; i++) {
         LL_TRY(block_table_reserve(pool, parts[i].table, parts[i].count, error));
         add_part(rows, &parts[i]);
@@ -46,8 +51,8 @@ static ll_status fill(struct block_pool *pool, const struct step_part *parts, si
     return LL_OK;
 }
 
-ll_status step_run(ll_model *model, struct block_pool *pool, const struct step_part *parts, size_t count, const ll_cancel *cancel,
-                   float *logits, ll_error *error)
+ll_status step_run(ll_model *model, struct block_pool *pool, const struct step_part *parts, size_t count,
+                   const ll_cancel *cancel, float *logits, ll_error *error)
 {
     struct step_rows rows;
     rows.step = (struct backend_step){0};

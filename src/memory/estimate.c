@@ -12,15 +12,20 @@ struct block_shape *estimate_block_shapes(const struct model_hparams *hparams)
     return shapes;
 }
 
-uint64_t estimate_cache(const struct model_hparams *hparams, int block_tokens, uint64_t tokens, enum dtype type)
+uint64_t estimate_cache(const struct model_hparams *hparams, int block_tokens, uint64_t tokens,
+                        enum dtype type)
 {
-    uint64_t bytes = UINT64_MAX, blocks = tokens / (uint64_t)block_tokens + (tokens % (uint64_t)block_tokens != 0);
+    uint64_t bytes = UINT64_MAX,
+             blocks = tokens / (uint64_t)block_tokens + (tokens % (uint64_t)block_tokens != 0);
     struct block_shape *shapes = estimate_block_shapes(hparams);
     if (!shapes || blocks > INT32_MAX) {
         mem_free(shapes);
         return UINT64_MAX;
     }
-    struct block_options options = {.layers = hparams->layers, .shapes = shapes, .head_dim = hparams->head_dim, .type = type,
+    struct block_options options = {.layers = hparams->layers,
+                                    .shapes = shapes,
+                                    .head_dim = hparams->head_dim,
+                                    .type = type,
                                     .blocks = (int64_t)blocks};
     if (!blocks_bytes(&options, block_tokens, &bytes))
         bytes = UINT64_MAX;

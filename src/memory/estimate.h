@@ -9,6 +9,7 @@
 /* The block shapes of a model, [layers], for blocks_open; NULL: no memory. Freed with mem_free. */
 struct block_shape *estimate_block_shapes(const struct model_hparams *hparams);
 /* KV cache of one sequence of `tokens` positions; UINT64_MAX when it is beyond any memory. */
-uint64_t estimate_cache(const struct model_hparams *hparams, int block_tokens, uint64_t tokens, enum dtype type);
+uint64_t estimate_cache(const struct model_hparams *hparams, int block_tokens, uint64_t tokens,
+                        enum dtype type);
 
 #endif

@@ -11,7 +11,8 @@
  * no scaling inside it. The file's freq_base and scaling belong to the global layers only. A file
  * without a window has none (such models exist). The period key may be a number or an array of
  * flags, shorter than the layer count when it repeats. */
-static ll_status read_window_flags(const struct gguf *gguf, struct model_hparams *hparams, uint64_t window, ll_error *error)
+static ll_status read_window_flags(const struct gguf *gguf, struct model_hparams *hparams, uint64_t window,
+                                   ll_error *error)
 {
     static const char key[] = "gemma3.attention.sliding_window_pattern";
     const struct gguf_value *value = gguf_find(gguf, key);
@@ -36,14 +37,16 @@ static ll_status read_gemma3(const struct gguf *gguf, struct model_hparams *hpar
     uint64_t window;
     LL_TRY(gguf_get_uint(gguf, "gemma3.attention.sliding_window", 0, &window, error));
     if (window > 1u << 30)
-        return error_set(error, LL_FORMAT, "model", "gemma3.attention.sliding_window is %llu, which no model has",
+        return error_set(error, LL_FORMAT, "model",
+                         "gemma3.attention.sliding_window is %llu, which no model has",
                          (unsigned long long)window);
     hparams->embed_scale = sqrtf((float)hparams->width);
     if (window > 0)
         LL_TRY(read_window_flags(gguf, hparams, window, error));
     LL_TRY(gguf_get_float(gguf, "gemma3.rope.freq_base_swa", 10000.0, &hparams->rotary[1].base, error));
     hparams->rotary[1].linear_factor = 1.0;
-    if (hparams->layers == 62 && !gguf_find(gguf, "gemma3.attention.scale")) /* the 27B: scale from width, not head */
+    if (hparams->layers == 62 &&
+        !gguf_find(gguf, "gemma3.attention.scale")) /* the 27B: scale from width, not head */
         hparams->attention_scale = (float)(1.0 / sqrt((double)hparams->width / hparams->layer[0].heads));
     return LL_OK;
 }
@@ -57,7 +60,8 @@ static ll_status read_bloom(const struct gguf *gguf, struct model_hparams *hpara
 }
 
 /* Both spellings of each key are in use. */
-static ll_status read_either(const struct gguf *gguf, const char *key, const char *other, double *ret, ll_error *error)
+static ll_status read_either(const struct gguf *gguf, const char *key, const char *other, double *ret,
+                             ll_error *error)
 {
     return gguf_get_float(gguf, gguf_find(gguf, key) ? key : other, 0.0, ret, error);
 }
@@ -68,23 +72,45 @@ static ll_status read_mpt(const struct gguf *gguf, struct model_hparams *hparams
     LL_TRY(read_either(gguf, "mpt.attention.max_alibi_bias", "mpt.attention.alibi_bias_max", &bias, error));
     LL_TRY(read_either(gguf, "mpt.attention.clamp_kqv", "mpt.attention.clip_kqv", &clamp, error));
     if (!(bias > 0.0 && bias <= 1024.0))
-        return error_set(error, LL_UNSUPPORTED, "model",
-                         "this MPT file has ALiBi bias %g, so it uses learned positions, which are not supported", bias);
+        return error_set(
+            error, LL_UNSUPPORTED, "model",
+            "this MPT file has ALiBi bias %g, so it uses learned positions, which are not supported", bias);
     if (!(clamp >= 0.0))
-        return error_set(error, LL_FORMAT, "model", "mpt.attention.clamp_kqv is %g, not a positive number", clamp);
+        return error_set(error, LL_FORMAT, "model", "mpt.attention.clamp_kqv is %g, not a positive number",
+                         clamp);
     hparams->alibi_max_bias = (float)bias;
     hparams->clamp_qkv = (float)clamp;
     return LL_OK;
 }
 
 static const struct architecture architectures[] = {
-    {.name = "llama", .position = LL_ROTARY, .norm = NORM_RMS, .activation = ACTIVATE_SILU, .gated = true,
+    {.name = "llama",
+     .position = LL_ROTARY,
+     .norm = NORM_RMS,
+     .activation = ACTIVATE_SILU,
+     .gated = true,
      .adjacent_pairs = true},
-    {.name = "gemma3", .position = LL_ROTARY, .norm = NORM_RMS, .activation = ACTIVATE_GELU_TANH, .gated = true,
-     .qk_norm_heads = true, .required_qk_norm = true, .post_norms = true, .read = read_gemma3},
-    {.name = "bloom", .position = LL_ALIBI, .norm = NORM_LAYER, .activation = ACTIVATE_GELU_TANH, .fused_qkv = true,
-     .embed_norm = true, .read = read_bloom},
-    {.name = "mpt", .position = LL_ALIBI, .norm = NORM_LAYER, .activation = ACTIVATE_GELU_ERF, .fused_qkv = true,
+    {.name = "gemma3",
+     .position = LL_ROTARY,
+     .norm = NORM_RMS,
+     .activation = ACTIVATE_GELU_TANH,
+     .gated = true,
+     .qk_norm_heads = true,
+     .required_qk_norm = true,
+     .post_norms = true,
+     .read = read_gemma3},
+    {.name = "bloom",
+     .position = LL_ALIBI,
+     .norm = NORM_LAYER,
+     .activation = ACTIVATE_GELU_TANH,
+     .fused_qkv = true,
+     .embed_norm = true,
+     .read = read_bloom},
+    {.name = "mpt",
+     .position = LL_ALIBI,
+     .norm = NORM_LAYER,
+     .activation = ACTIVATE_GELU_ERF,
+     .fused_qkv = true,
      .read = read_mpt},
 };
 

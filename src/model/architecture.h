@@ -15,8 +15,8 @@ struct architecture {
     bool fused_qkv;      /* one attn_qkv matrix, rows [Q; K; V] */
     bool qk_norm_heads;  /* Q and K norms work on each head; else on the whole row */
     bool required_qk_norm;
-    bool post_norms;     /* norms after attention and feed-forward, before the residual add */
-    bool embed_norm;     /* a norm after the embedding */
+    bool post_norms; /* norms after attention and feed-forward, before the residual add */
+    bool embed_norm; /* a norm after the embedding */
     /* What only this family's files say; called after the common keys are read. */
     ll_status (*read)(const struct gguf *gguf, struct model_hparams *hparams, ll_error *error);
 };

@@ -20,13 +20,13 @@ struct forward {
     uint64_t output_bytes;
     int64_t output_capacity;
     /* [FORWARD_MAX_ROWS, n]; views with the step's rows are made for each pass */
-    struct tensor x;         /* residual stream, n = width */
-    struct tensor h;         /* what a product reads or a post-norm works on, n = width */
-    struct tensor qkv;       /* n = (heads + 2·kv_heads)·head_dim of the widest layer */
-    struct tensor attended;  /* n = heads·head_dim */
-    struct tensor gate, up;  /* n = ffn */
-    struct tensor last;      /* [outputs, width] */
-    struct tensor logits;    /* [outputs, vocabulary] */
+    struct tensor x;        /* residual stream, n = width */
+    struct tensor h;        /* what a product reads or a post-norm works on, n = width */
+    struct tensor qkv;      /* n = (heads + 2·kv_heads)·head_dim of the widest layer */
+    struct tensor attended; /* n = heads·head_dim */
+    struct tensor gate, up; /* n = ffn */
+    struct tensor last;     /* [outputs, width] */
+    struct tensor logits;   /* [outputs, vocabulary] */
 };
 
 /* ---- scratch ---- */
@@ -48,14 +48,20 @@ static uint64_t row_bytes(enum dtype dtype, int64_t columns)
 
 static void cut(char **at, struct tensor *tensor, enum dtype dtype, int64_t rows, int64_t columns)
 {
-    *tensor = (struct tensor){.dtype = dtype, .rows = rows, .cols = columns, .stride = (int64_t)row_bytes(dtype, columns), .data = *at};
+    *tensor = (struct tensor){.dtype = dtype,
+                              .rows = rows,
+                              .cols = columns,
+                              .stride = (int64_t)row_bytes(dtype, columns),
+                              .data = *at};
     *at += tensor->stride * rows;
 }
 
 static uint64_t step_bytes(const struct model_hparams *h, enum dtype residual, enum dtype activation)
 {
-    uint64_t row = row_bytes(residual, h->width) + row_bytes(activation, h->width) + row_bytes(activation, qkv_columns(h)) +
-                   row_bytes(activation, (int64_t)h->max_heads * h->head_dim) + 2 * row_bytes(activation, h->max_ffn);
+    uint64_t row = row_bytes(residual, h->width) + row_bytes(activation, h->width) +
+                   row_bytes(activation, qkv_columns(h)) +
+                   row_bytes(activation, (int64_t)h->max_heads * h->head_dim) +
+                   2 * row_bytes(activation, h->max_ffn);
     return row * FORWARD_MAX_ROWS;
 }
 
@@ -86,8 +92,8 @@ static ll_status reserve_outputs(struct forward *f, int64_t outputs, ll_error *e
     return LL_OK;
 }
 
-ll_status forward_open(struct backend *backend, const struct model_hparams *hparams, const struct model_params *params,
-                       struct forward **ret, ll_error *error)
+ll_status forward_open(struct backend *backend, const struct model_hparams *hparams,
+                       const struct model_params *params, struct forward **ret, ll_error *error)
 {
     struct forward *f = mem_new(1, sizeof *f);
     if (!f)
@@ -103,7 +109,8 @@ ll_status forward_open(struct backend *backend, const struct model_hparams *hpar
     cut(&at, &f->x, backend->residual, FORWARD_MAX_ROWS, hparams->width);
     cut(&at, &f->h, backend->activation, FORWARD_MAX_ROWS, hparams->width);
     cut(&at, &f->qkv, backend->activation, FORWARD_MAX_ROWS, qkv_columns(hparams));
-    cut(&at, &f->attended, backend->activation, FORWARD_MAX_ROWS, (int64_t)hparams->max_heads * hparams->head_dim);
+    cut(&at, &f->attended, backend->activation, FORWARD_MAX_ROWS,
+        (int64_t)hparams->max_heads * hparams->head_dim);
     cut(&at, &f->gate, backend->activation, FORWARD_MAX_ROWS, hparams->max_ffn);
     cut(&at, &f->up, backend->activation, FORWARD_MAX_ROWS, hparams->max_ffn);
     *ret = f;
@@ -127,10 +134,11 @@ static const struct tensor *present(const struct tensor *tensor)
     return tensor->data ? tensor : NULL;
 }
 
-static void norm(struct forward *f, const struct norm_params *norm, const struct tensor *in, int groups, struct tensor *out)
+static void norm(struct forward *f, const struct norm_params *norm, const struct tensor *in, int groups,
+                 struct tensor *out)
 {
-    f->table->norm(f->backend, f->hparams->architecture->norm, in, &norm->weight, present(&norm->bias), f->hparams->norm_eps, groups,
-                   out);
+    f->table->norm(f->backend, f->hparams->architecture->norm, in, &norm->weight, present(&norm->bias),
+                   f->hparams->norm_eps, groups, out);
 }
 
 static struct backend_product product(const struct linear_params *linear, struct tensor *out, bool accumulate)
@@ -153,14 +161,17 @@ static void add_to_residual(struct forward *f, const struct tensor *in, const st
 static void rotate(struct forward *f, int i, int heads, struct tensor *x)
 {
     const struct model_hparams *h = f->hparams;
-    struct backend_rotary rotary = {.heads = heads, .head_dim = h->head_dim, .rotary_dim = h->rotary_dim,
+    struct backend_rotary rotary = {.heads = heads,
+                                    .head_dim = h->head_dim,
+                                    .rotary_dim = h->rotary_dim,
                                     .adjacent = h->architecture->adjacent_pairs,
-                                    .frequencies = &f->params->rotary[h->layer[i].local], .scale = 1.0f};
+                                    .frequencies = &f->params->rotary[h->layer[i].local],
+                                    .scale = 1.0f};
     f->table->rotary(f->backend, &rotary, x);
 }
 
-static void project_qkv(struct forward *f, int i, const struct tensor *in, struct tensor *qkv, struct tensor *q, struct tensor *k,
-                        struct tensor *v)
+static void project_qkv(struct forward *f, int i, const struct tensor *in, struct tensor *qkv,
+                        struct tensor *q, struct tensor *k, struct tensor *v)
 {
     const struct layer_params *layer = &f->params->layer[i];
     const struct model_hparams *h = f->hparams;
@@ -168,7 +179,8 @@ static void project_qkv(struct forward *f, int i, const struct tensor *in, struc
         struct backend_product to = product(&layer->qkv, qkv, false);
         f->table->products(f->backend, in, &to, 1);
     } else {
-        struct backend_product to[3] = {product(&layer->q, q, false), product(&layer->k, k, false), product(&layer->v, v, false)};
+        struct backend_product to[3] = {product(&layer->q, q, false), product(&layer->k, k, false),
+                                        product(&layer->v, v, false)};
         f->table->products(f->backend, in, to, 3);
     }
     if (h->clamp_qkv > 0.0f)
@@ -180,8 +192,8 @@ static void project_qkv(struct forward *f, int i, const struct tensor *in, struc
         norm(f, &layer->k_norm, k, by_head ? h->layer[i].kv_heads : 1, k);
 }
 
-static void attend(struct forward *f, int i, const struct backend_cache *cache, const struct tensor *in, int64_t rows,
-                   struct tensor *attended)
+static void attend(struct forward *f, int i, const struct backend_cache *cache, const struct tensor *in,
+                   int64_t rows, struct tensor *attended)
 {
     const struct model_hparams *h = f->hparams;
     const struct layer_hparams *layer = &h->layer[i];
@@ -196,8 +208,11 @@ static void attend(struct forward *f, int i, const struct backend_cache *cache, 
         rotate(f, i, layer->kv_heads, &k);
     }
     f->table->cache_write(f->backend, cache, &k, &v);
-    struct backend_attention attention = {.heads = layer->heads, .scale = h->attention_scale, .softcap = h->attention_softcap,
-                                          .window = layer->window, .slopes = f->params->slopes ? &f->params->slopes[i] : NULL,
+    struct backend_attention attention = {.heads = layer->heads,
+                                          .scale = h->attention_scale,
+                                          .softcap = h->attention_softcap,
+                                          .window = layer->window,
+                                          .slopes = f->params->slopes ? &f->params->slopes[i] : NULL,
                                           .reach = f->params->slopes ? reach_epsilon : 0.0f};
     f->table->attention(f->backend, &attention, cache, &q, attended);
 }
@@ -215,11 +230,13 @@ static void feed_forward(struct forward *f, int i, const struct tensor *in, int6
     *ret = up;
 }
 
-static void run_layer(struct forward *f, int i, const struct backend_cache *cache, struct tensor *x, struct tensor *h)
+static void run_layer(struct forward *f, int i, const struct backend_cache *cache, struct tensor *x,
+                      struct tensor *h)
 {
     const struct layer_params *layer = &f->params->layer[i];
     struct tensor attended_rows = tensor_rows(&f->attended, 0, x->rows);
-    struct tensor attended = tensor_columns(&attended_rows, 0, (int64_t)f->hparams->layer[i].heads * f->hparams->head_dim);
+    struct tensor attended =
+        tensor_columns(&attended_rows, 0, (int64_t)f->hparams->layer[i].heads * f->hparams->head_dim);
     struct tensor inner;
     norm(f, &layer->attention_norm, x, 1, h);
     attend(f, i, cache, h, x->rows, &attended);

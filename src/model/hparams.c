@@ -25,8 +25,8 @@ static struct key key_of(const struct model_hparams *hparams, const char *rest)
 
 static ll_status range_error(const char *key, uint64_t value, uint64_t least, uint64_t most, ll_error *error)
 {
-    return error_set(error, LL_FORMAT, "model", "%s is %llu, outside %llu … %llu", key, (unsigned long long)value,
-                     (unsigned long long)least, (unsigned long long)most);
+    return error_set(error, LL_FORMAT, "model", "%s is %llu, outside %llu … %llu", key,
+                     (unsigned long long)value, (unsigned long long)least, (unsigned long long)most);
 }
 
 /* A required size inside sane limits; absent counts as 0. */
@@ -43,8 +43,9 @@ static ll_status read_size(const struct gguf *gguf, const struct model_hparams *
 }
 
 /* A number for all layers, or an array with one for each. */
-static ll_status read_per_layer(const struct gguf *gguf, const struct model_hparams *hparams, const char *rest,
-                                uint64_t fallback, uint64_t most, uint64_t *ret /* [layers] */, ll_error *error)
+static ll_status read_per_layer(const struct gguf *gguf, const struct model_hparams *hparams,
+                                const char *rest, uint64_t fallback, uint64_t most,
+                                uint64_t *ret /* [layers] */, ll_error *error)
 {
     struct key key = key_of(hparams, rest);
     const struct gguf_value *value = gguf_find(gguf, key.text);
@@ -62,7 +63,8 @@ static ll_status read_per_layer(const struct gguf *gguf, const struct model_hpar
         int64_t entry = gguf_array_int(value, (uint64_t)i);
         if (entry < 1 || (uint64_t)entry > most)
             return error_set(error, entry == 0 ? LL_UNSUPPORTED : LL_FORMAT, "model",
-                             "%s is %lld for layer %d, which this build cannot run", key.text, (long long)entry, i);
+                             "%s is %lld for layer %d, which this build cannot run", key.text,
+                             (long long)entry, i);
         ret[i] = (uint64_t)entry;
     }
     return LL_OK;
@@ -87,8 +89,9 @@ static ll_status read_layers(const struct gguf *gguf, struct model_hparams *h, l
         struct layer_hparams *layer = &h->layer[i];
         layer->ffn = (int64_t)values[i];
         if (layer->heads % layer->kv_heads != 0)
-            return error_set(error, LL_FORMAT, "model", "layer %d has %d heads, no multiple of its %d key/value heads", i,
-                             layer->heads, layer->kv_heads);
+            return error_set(error, LL_FORMAT, "model",
+                             "layer %d has %d heads, no multiple of its %d key/value heads", i, layer->heads,
+                             layer->kv_heads);
         h->max_heads = layer->heads > h->max_heads ? layer->heads : h->max_heads;
         h->max_kv_heads = layer->kv_heads > h->max_kv_heads ? layer->kv_heads : h->max_kv_heads;
         h->max_ffn = layer->ffn > h->max_ffn ? layer->ffn : h->max_ffn;
@@ -104,11 +107,12 @@ static ll_status read_head_size(const struct gguf *gguf, struct model_hparams *h
     LL_TRY(read_size(gguf, h, "attention.value_length", key_length, 1, 1024, &value_length, error));
     LL_TRY(read_size(gguf, h, "rope.dimension_count", key_length, 0, 1024, &rotary, error));
     if (key_length != value_length)
-        return error_set(error, LL_UNSUPPORTED, "model", "keys of %llu and values of %llu numbers a head are not supported",
+        return error_set(error, LL_UNSUPPORTED, "model",
+                         "keys of %llu and values of %llu numbers a head are not supported",
                          (unsigned long long)key_length, (unsigned long long)value_length);
     if (h->architecture->position == LL_ROTARY && (rotary == 0 || rotary > key_length || rotary % 2 != 0))
-        return error_set(error, LL_FORMAT, "model", "%s.rope.dimension_count is %llu for heads of %llu", h->architecture->name,
-                         (unsigned long long)rotary, (unsigned long long)key_length);
+        return error_set(error, LL_FORMAT, "model", "%s.rope.dimension_count is %llu for heads of %llu",
+                         h->architecture->name, (unsigned long long)rotary, (unsigned long long)key_length);
     h->head_dim = (int)key_length;
     h->rotary_dim = (int)rotary;
     return LL_OK;
@@ -124,12 +128,14 @@ static ll_status read_rotary(const struct gguf *gguf, struct model_hparams *h, l
     LL_TRY(gguf_get_float(gguf, key_of(h, "rope.scale_linear").text, 1.0, &factor, error));
     LL_TRY(gguf_get_float(gguf, key_of(h, "rope.scaling.factor").text, factor, &factor, error));
     if (type.text && !gguf_text_equals(type, "none") && !gguf_text_equals(type, "linear"))
-        return error_set(error, LL_UNSUPPORTED, "model", "rope scaling '%.*s' is not supported by this version",
+        return error_set(error, LL_UNSUPPORTED, "model",
+                         "rope scaling '%.*s' is not supported by this version",
                          (int)(type.length < 32 ? type.length : 32), type.text);
     if (type.text && gguf_text_equals(type, "none"))
         factor = 1.0;
     if (!(h->rotary[0].base > 0.0) || !isfinite(h->rotary[0].base) || !(factor > 0.0) || !isfinite(factor))
-        return error_set(error, LL_FORMAT, "model", "rope base %g or factor %g is not a positive number", h->rotary[0].base, factor);
+        return error_set(error, LL_FORMAT, "model", "rope base %g or factor %g is not a positive number",
+                         h->rotary[0].base, factor);
     h->rotary[0].linear_factor = factor;
     h->rotary[1] = h->rotary[0];
     return LL_OK;
@@ -137,12 +143,15 @@ static ll_status read_rotary(const struct gguf *gguf, struct model_hparams *h, l
 
 static ll_status read_numbers(const struct gguf *gguf, struct model_hparams *h, ll_error *error)
 {
-    const char *eps_key = h->architecture->norm == NORM_RMS ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon";
+    const char *eps_key = h->architecture->norm == NORM_RMS ? "attention.layer_norm_rms_epsilon"
+                                                            : "attention.layer_norm_epsilon";
     double eps, scale, softcap, final_softcap;
     LL_TRY(gguf_get_float(gguf, key_of(h, eps_key).text, -1.0, &eps, error));
     if (!(eps > 0.0 && eps < 1.0))
-        return error_set(error, LL_FORMAT, "model", "%s is missing or not between 0 and 1", key_of(h, eps_key).text);
-    LL_TRY(gguf_get_float(gguf, key_of(h, "attention.scale").text, 1.0 / sqrt((double)h->head_dim), &scale, error));
+        return error_set(error, LL_FORMAT, "model", "%s is missing or not between 0 and 1",
+                         key_of(h, eps_key).text);
+    LL_TRY(gguf_get_float(gguf, key_of(h, "attention.scale").text, 1.0 / sqrt((double)h->head_dim), &scale,
+                          error));
     LL_TRY(gguf_get_float(gguf, key_of(h, "attn_logit_softcapping").text, 0.0, &softcap, error));
     LL_TRY(gguf_get_float(gguf, key_of(h, "final_logit_softcapping").text, 0.0, &final_softcap, error));
     if (!isfinite(scale) || scale <= 0.0 || !(softcap >= 0.0) || !(final_softcap >= 0.0))
@@ -155,15 +164,18 @@ static ll_status read_numbers(const struct gguf *gguf, struct model_hparams *h, 
 }
 
 /* Features of newer files in these families that would be silently wrong if ignored. */
-static ll_status refuse_unknown_features(const struct gguf *gguf, const struct model_hparams *h, ll_error *error)
+static ll_status refuse_unknown_features(const struct gguf *gguf, const struct model_hparams *h,
+                                         ll_error *error)
 {
-    static const char *const counted[] = {"expert_count", "attention.shared_kv_layers", "attention.key_length_swa"};
+    static const char *const counted[] = {"expert_count", "attention.shared_kv_layers",
+                                          "attention.key_length_swa"};
     for (size_t i = 0; i < sizeof counted / sizeof counted[0]; i++) {
         uint64_t value;
         struct key key = key_of(h, counted[i]);
         LL_TRY(gguf_get_uint(gguf, key.text, 0, &value, error));
         if (value != 0)
-            return error_set(error, LL_UNSUPPORTED, "model", "%s is %llu, which this version does not support", key.text,
+            return error_set(error, LL_UNSUPPORTED, "model",
+                             "%s is %llu, which this version does not support", key.text,
                              (unsigned long long)value);
     }
     return LL_OK;
@@ -180,8 +192,8 @@ static ll_status find_architecture(const struct gguf *gguf, struct model_hparams
     if (h->architecture)
         return LL_OK;
     utf8_printable(name.text, name.length, shown, sizeof shown);
-    return error_set(error, LL_UNSUPPORTED, "model", "architecture '%s' is not supported; this version runs %s", shown,
-                     architecture_names());
+    return error_set(error, LL_UNSUPPORTED, "model",
+                     "architecture '%s' is not supported; this version runs %s", shown, architecture_names());
 }
 
 static ll_status read_name(const struct gguf *gguf, struct model_hparams *h, ll_error *error)

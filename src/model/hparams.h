@@ -17,9 +17,9 @@ struct rotary_hparams {
 
 struct layer_hparams {
     int heads, kv_heads;
-    int64_t ffn;     /* inner width of the feed-forward part */
-    int window;      /* keys seen, itself included; 0: all before it */
-    bool local;      /* uses the local rotary set */
+    int64_t ffn; /* inner width of the feed-forward part */
+    int window;  /* keys seen, itself included; 0: all before it */
+    bool local;  /* uses the local rotary set */
 };
 
 struct model_hparams {

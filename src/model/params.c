@@ -68,7 +68,8 @@ static const struct gguf_tensor *find(struct loader *l, enum need need, const ch
     l->used[index] = true;
     if (!tensor->known || !l->backend->table->supports_weight(l->backend, tensor->dtype)) {
         const char *type = dtype_gguf_name(tensor->type_number);
-        *status = error_set(l->error, LL_UNSUPPORTED, "model", "the tensor %s has type %s (%u), which is not supported", name,
+        *status = error_set(l->error, LL_UNSUPPORTED, "model",
+                            "the tensor %s has type %s (%u), which is not supported", name,
                             type ? type : "unknown", tensor->type_number);
         return NULL;
     }
@@ -77,11 +78,13 @@ static const struct gguf_tensor *find(struct loader *l, enum need need, const ch
 
 static ll_status check_shape(struct loader *l, const struct gguf_tensor *tensor, int64_t rows, int64_t cols)
 {
-    if (tensor->shape[0] == (uint64_t)cols && tensor->shape[1] == (uint64_t)rows && tensor->shape[2] == 1 && tensor->shape[3] == 1)
+    if (tensor->shape[0] == (uint64_t)cols && tensor->shape[1] == (uint64_t)rows && tensor->shape[2] == 1 &&
+        tensor->shape[3] == 1)
         return LL_OK;
-    return error_set(l->error, LL_FORMAT, "model", "the tensor %s is %llu × %llu where the metadata asks for %lld × %lld",
-                     tensor->name, (unsigned long long)tensor->shape[0], (unsigned long long)tensor->shape[1], (long long)cols,
-                     (long long)rows);
+    return error_set(l->error, LL_FORMAT, "model",
+                     "the tensor %s is %llu × %llu where the metadata asks for %lld × %lld", tensor->name,
+                     (unsigned long long)tensor->shape[0], (unsigned long long)tensor->shape[1],
+                     (long long)cols, (long long)rows);
 }
 
 static void report_progress(struct loader *l, uint64_t bytes)
@@ -93,16 +96,22 @@ static void report_progress(struct loader *l, uint64_t bytes)
     l->run->on_progress(l->run->user, &progress);
 }
 
-static ll_status load_matrix(struct loader *l, enum need need, const char *name, int64_t rows, int64_t cols, struct tensor *ret)
+static ll_status load_matrix(struct loader *l, enum need need, const char *name, int64_t rows, int64_t cols,
+                             struct tensor *ret)
 {
     ll_status status;
     const struct gguf_tensor *tensor = find(l, need, name, &status);
     if (!tensor)
         return status;
     LL_TRY(check_shape(l, tensor, rows, cols));
-    struct tensor matrix = {.dtype = tensor->dtype, .rows = rows, .cols = cols,
+    struct tensor matrix = {.dtype = tensor->dtype,
+                            .rows = rows,
+                            .cols = cols,
                             .stride = (int64_t)dtype_row_bytes(tensor->dtype, (uint64_t)cols)};
-    union { const void *read; void *write; } mapped = {.read = tensor->data};
+    union {
+        const void *read;
+        void *write;
+    } mapped = {.read = tensor->data};
     matrix.data = mapped.write; /* never written: weights are read-only to every operation */
     if (!l->backend->host_memory)
         LL_TRY(place(l, tensor->data, tensor->bytes, &matrix.data));
@@ -116,7 +125,8 @@ static ll_status load_matrix(struct loader *l, enum need need, const char *name,
 }
 
 /* Vectors become F32 whatever the file holds. */
-static ll_status load_vector(struct loader *l, enum need need, const char *name, int64_t count, struct tensor *ret)
+static ll_status load_vector(struct loader *l, enum need need, const char *name, int64_t count,
+                             struct tensor *ret)
 {
     ll_status status;
     const struct gguf_tensor *tensor = find(l, need, name, &status);
@@ -150,14 +160,15 @@ static struct tensor_name name_of(int layer, const char *part, const char *suffi
     return name;
 }
 
-static ll_status load_norm(struct loader *l, enum need need, int layer, const char *part, int64_t n, struct norm_params *ret)
+static ll_status load_norm(struct loader *l, enum need need, int layer, const char *part, int64_t n,
+                           struct norm_params *ret)
 {
     LL_TRY(load_vector(l, need, name_of(layer, part, "weight").text, n, &ret->weight));
     return load_vector(l, OPTIONAL, name_of(layer, part, "bias").text, n, &ret->bias);
 }
 
-static ll_status load_linear(struct loader *l, enum need need, int layer, const char *part, int64_t outputs, int64_t inputs,
-                             struct linear_params *ret)
+static ll_status load_linear(struct loader *l, enum need need, int layer, const char *part, int64_t outputs,
+                             int64_t inputs, struct linear_params *ret)
 {
     LL_TRY(load_matrix(l, need, name_of(layer, part, "weight").text, outputs, inputs, &ret->weight));
     return load_vector(l, OPTIONAL, name_of(layer, part, "bias").text, outputs, &ret->bias);
@@ -250,7 +261,8 @@ static ll_status load_ends(struct loader *l)
     if (!table)
         return status;
     if (table->shape[1] == 0 || table->shape[1] > 1u << 24)
-        return error_set(l->error, LL_FORMAT, "model", "token_embd.weight has %llu rows", (unsigned long long)table->shape[1]);
+        return error_set(l->error, LL_FORMAT, "model", "token_embd.weight has %llu rows",
+                         (unsigned long long)table->shape[1]);
     h->vocabulary = (int64_t)table->shape[1];
     LL_TRY(load_matrix(l, REQUIRED, "token_embd.weight", h->vocabulary, h->width, &l->params->embedding));
     LL_TRY(load_norm(l, REQUIRED, -1, "output_norm", h->width, &l->params->output_norm));
@@ -300,11 +312,12 @@ static ll_status load_all(struct loader *l)
     return refuse_unused(l);
 }
 
-ll_status params_load(const struct gguf *gguf, struct backend *backend, struct model_hparams *hparams, const ll_run *run,
-                      struct model_params *ret, ll_error *error)
+ll_status params_load(const struct gguf *gguf, struct backend *backend, struct model_hparams *hparams,
+                      const ll_run *run, struct model_params *ret, ll_error *error)
 {
     struct model_params params = {.backend = backend};
-    struct loader loader = {.gguf = gguf, .backend = backend, .hparams = hparams, .params = &params, .run = run, .error = error};
+    struct loader loader = {
+        .gguf = gguf, .backend = backend, .hparams = hparams, .params = &params, .run = run, .error = error};
     ll_status status = load_all(&loader);
     mem_free(loader.used);
     if (status == LL_OK)
@@ -317,7 +330,8 @@ ll_status params_load(const struct gguf *gguf, struct backend *backend, struct m
 void params_fini(struct model_params *params)
 {
     for (size_t i = 0; i < params->owned_count; i++)
-        params->backend->table->memory_free(params->backend, MEMORY_WEIGHTS, params->owned[i].memory, params->owned[i].bytes);
+        params->backend->table->memory_free(params->backend, MEMORY_WEIGHTS, params->owned[i].memory,
+                                            params->owned[i].bytes);
     mem_free(params->owned);
     mem_free(params->slopes);
     mem_free(params->layer);

@@ -33,11 +33,11 @@ struct model_params {
     struct tensor *slopes;       /* [layers] of [1, heads]; NULL without ALiBi; made here */
     struct layer_params *layer;  /* [layers] */
 
-    struct backend *backend;     /* where the memory below lives */
+    struct backend *backend; /* where the memory below lives */
     struct params_memory {
         void *memory;
         uint64_t bytes;
-    } *owned;
+    } * owned;
     size_t owned_count, owned_capacity;
     uint64_t parameters; /* numbers in all tensors used */
 };

@@ -10,7 +10,8 @@ void alibi_slopes(int heads, double max_bias, float *out)
     while (power * 2 <= heads)
         power *= 2;
     for (int h = 0; h < heads; h++) {
-        double exponent = h < power ? max_bias / power * (h + 1) : max_bias / (2.0 * power) * (2 * (h - power) + 1);
+        double exponent =
+            h < power ? max_bias / power * (h + 1) : max_bias / (2.0 * power) * (2 * (h - power) + 1);
         out[h] = (float)exp2(-exponent);
     }
 }

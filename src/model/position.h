@@ -12,6 +12,7 @@ void alibi_slopes(int heads, double max_bias, float *out /* [heads] */);
 
 /* Radians per position of each pair: base^(-2i/dim) / linear_factor / divisor[i]. divisors [dim/2]
  * may be NULL (they come from a rope_freqs tensor: Llama 3's scaling). */
-void rotary_frequencies(const struct rotary_hparams *rotary, int dim, const float *divisors, float *out /* [dim/2] */);
+void rotary_frequencies(const struct rotary_hparams *rotary, int dim, const float *divisors,
+                        float *out /* [dim/2] */);
 
 #endif

@@ -16,7 +16,8 @@ static struct fixture open_pool(int64_t blocks)
 {
     static const struct block_shape shapes[LAYERS] = {{HEADS, false}, {HEADS, true}};
     struct backend_options backend_options = {.threads = 1};
-    struct block_options options = {.layers = LAYERS, .shapes = shapes, .head_dim = HEAD_DIM, .type = DT_F32, .blocks = blocks};
+    struct block_options options = {
+        .layers = LAYERS, .shapes = shapes, .head_dim = HEAD_DIM, .type = DT_F32, .blocks = blocks};
     struct fixture f = {0};
     ll_error error;
     assert_int_equal(reference_backend.open(&backend_options, &f.backend, &error), LL_OK);
@@ -125,7 +126,8 @@ static void random_use_never_mixes_sequences_nor_leaks_blocks(void **state)
                 break;
             for (int64_t p = t->length; p < t->length + n; p++) {
                 content[s][p] = (unsigned char)unit_random();
-                memset(k_of(&f, 0, t->blocks[p / per_block]) + (p % per_block) * row, content[s][p], (size_t)row);
+                memset(k_of(&f, 0, t->blocks[p / per_block]) + (p % per_block) * row, content[s][p],
+                       (size_t)row);
             }
             block_table_advance(t, n);
             break;
@@ -137,12 +139,16 @@ static void random_use_never_mixes_sequences_nor_leaks_blocks(void **state)
             if (other == s || t->length == 0)
                 break;
             block_table_truncate(f.pool, &tables[other], 0);
-            assert_int_equal(block_table_share(f.pool, t, (int64_t)unit_below((size_t)t->length) + 1, &tables[other], NULL), LL_OK);
+            assert_int_equal(block_table_share(f.pool, t, (int64_t)unit_below((size_t)t->length) + 1,
+                                               &tables[other], NULL),
+                             LL_OK);
             memcpy(content[other], content[s], (size_t)tables[other].length);
         }
         for (size_t i = 0; i < SEQUENCES; i++)
             for (int64_t p = 0; p < tables[i].length; p++)
-                assert_int_equal((unsigned char)k_of(&f, 0, tables[i].blocks[p / per_block])[(p % per_block) * row], content[i][p]);
+                assert_int_equal(
+                    (unsigned char)k_of(&f, 0, tables[i].blocks[p / per_block])[(p % per_block) * row],
+                    content[i][p]);
     }
     assert_non_null(cache->k);
     for (size_t i = 0; i < SEQUENCES; i++)
@@ -155,7 +161,8 @@ static void sizes_beyond_any_memory_are_refused_without_wrapping(void **state)
 {
     (void)state;
     static const struct block_shape shape = {4096, true};
-    struct block_options options = {.layers = 1, .shapes = &shape, .head_dim = 1024, .type = DT_F32, .blocks = INT64_MAX / 2};
+    struct block_options options = {
+        .layers = 1, .shapes = &shape, .head_dim = 1024, .type = DT_F32, .blocks = INT64_MAX / 2};
     uint64_t bytes;
     assert_false(blocks_bytes(&options, 128, &bytes));
 }

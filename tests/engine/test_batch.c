@@ -24,14 +24,16 @@ static void make_prompts(const ll_model *model, struct prompts *p)
 
 static struct batch_options options_for(size_t width)
 {
-    struct batch_options options = {.context = CONTEXT, .width = width, .shared = SHARED, .cache_type = LL_F16};
+    struct batch_options options = {
+        .context = CONTEXT, .width = width, .shared = SHARED, .cache_type = LL_F16};
     ll_sampling_init(&options.sampling);
     options.sampling.temperature = 0.9f;
     options.sampling.seed = 3;
     return options;
 }
 
-static void run(ll_model *model, const struct batch_options *options, const struct prompts *p, struct batch_output *outputs)
+static void run(ll_model *model, const struct batch_options *options, const struct prompts *p,
+                struct batch_output *outputs)
 {
     ll_error error;
     if (batch_run(model, options, p->requests, REQUESTS, NULL, outputs, &error) != LL_OK)
@@ -82,10 +84,12 @@ static void a_batch_equals_sessions_run_one_by_one(void **state)
         ll_finish finish;
         size_t count;
         assert_int_equal(ll_session_sync(session, p.tokens[i], p.requests[i].count, NULL, NULL), LL_OK);
-        assert_int_equal(ll_generate(session, &options.sampling, p.requests[i].max_tokens, NULL, &finish, NULL), LL_OK);
+        assert_int_equal(
+            ll_generate(session, &options.sampling, p.requests[i].max_tokens, NULL, &finish, NULL), LL_OK);
         const ll_token *tokens = ll_session_tokens(session, &count);
         assert_int_equal(count - p.requests[i].count, outputs[i].count);
-        assert_memory_equal(tokens + p.requests[i].count, outputs[i].tokens, outputs[i].count * sizeof(ll_token));
+        assert_memory_equal(tokens + p.requests[i].count, outputs[i].tokens,
+                            outputs[i].count * sizeof(ll_token));
         ll_session_close(session);
     }
     batch_outputs_free(outputs, REQUESTS);
@@ -157,7 +161,8 @@ static void a_cancelled_batch_keeps_the_outputs_that_were_finished(void **state)
     options.user = &watch;
     ll_run_init(&run_with_cancel);
     run_with_cancel.cancel = watch.cancel;
-    assert_int_equal(batch_run(model, &options, p.requests, REQUESTS, &run_with_cancel, outputs, &error), LL_CANCELLED);
+    assert_int_equal(batch_run(model, &options, p.requests, REQUESTS, &run_with_cancel, outputs, &error),
+                     LL_CANCELLED);
     for (size_t i = 0; i < REQUESTS; i++) {
         assert_int_equal(outputs[i].tokens != NULL, watch.done[i]);
         kept += watch.done[i];
@@ -180,7 +185,8 @@ static void a_request_that_cannot_fit_is_refused_before_any_work(void **state)
     ll_error error;
     make_prompts(model, &p);
     p.requests[4].max_tokens = CONTEXT;
-    assert_int_equal(batch_run(model, &options, p.requests, REQUESTS, NULL, outputs, &error), LL_CONTEXT_FULL);
+    assert_int_equal(batch_run(model, &options, p.requests, REQUESTS, NULL, outputs, &error),
+                     LL_CONTEXT_FULL);
     assert_non_null(strstr(error.text, "request 4"));
     ll_model_close(model);
     ll_engine_close(engine);

@@ -72,7 +72,8 @@ static size_t allowed_tokens(const float *logits, const ll_sampling *s, struct r
     for (size_t i = 0; i < limit; i++)
         total += ranked[i].p;
     for (; kept < limit; kept++) {
-        if (kept > 0 && (cumulated >= s->top_p * total - 1e-12 * total || ranked[kept].p < s->min_p * ranked[0].p))
+        if (kept > 0 &&
+            (cumulated >= s->top_p * total - 1e-12 * total || ranked[kept].p < s->min_p * ranked[0].p))
             break;
         cumulated += ranked[kept].p;
     }
@@ -85,7 +86,10 @@ static void only_tokens_that_the_settings_allow_come_and_as_often_as_they_should
 {
     (void)state;
     enum { DRAWS = 4000 };
-    static const struct { int k; float p, m; } settings[] = {{0, 1, 0}, {5, 1, 0}, {0, 0.8f, 0}, {0, 1, 0.2f}, {12, 0.7f, 0.05f}, {1, 1, 0}};
+    static const struct {
+        int k;
+        float p, m;
+    } settings[] = {{0, 1, 0}, {5, 1, 0}, {0, 0.8f, 0}, {0, 1, 0.2f}, {12, 0.7f, 0.05f}, {1, 1, 0}};
     for (size_t c = 0; c < sizeof settings / sizeof settings[0]; c++) {
         float logits[VOCABULARY];
         struct ranked ranked[VOCABULARY];
@@ -140,8 +144,8 @@ static void penalties_touch_each_recent_token_once_and_nothing_else(void **state
     sampling.repeat_penalty = 2.0f;
     sampling.frequency_penalty = 1.0f;
     struct sampler *sampler = open_sampler(&sampling);
-    logits[7] = 10.0f;  /* 10/2 - 3 = 2 */
-    logits[3] = 5.0f;   /* 5/2 - 1 = 1.5 */
+    logits[7] = 10.0f; /* 10/2 - 3 = 2 */
+    logits[3] = 5.0f;  /* 5/2 - 1 = 1.5 */
     logits[9] = 1.9f;
     assert_int_equal(sampler_pick(sampler, logits, history, 6), 7);
     logits[9] = 2.1f;

@@ -7,7 +7,8 @@
 #include "unit.h"
 
 /* One of each family that differs in the pass: rotary, window with QK norms, ALiBi. */
-static const char *const tiny_names[] = {"llama-grouped", "gemma3-window", "bloom-6-heads", "mpt-bias-16-clipped"};
+static const char *const tiny_names[] = {"llama-grouped", "gemma3-window", "bloom-6-heads",
+                                         "mpt-bias-16-clipped"};
 enum { TINY_COUNT = 4 };
 
 static inline ll_engine *tiny_engine(const char *device)
