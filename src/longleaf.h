@@ -26,7 +26,8 @@
  *      Errors do the same, LL_DEVICE excepted (close the session; the text says so).
  *   7. Sizes by two calls: cap 0 returns the needed count and LL_OK.
  *   8. Results come through last parameters, set only on success. `error` comes last and may be NULL.
- *   9. Every options struct starts with its size; call its _init before changing fields.
+ *   9. Every options struct starts with its size; call its _init before changing fields. A NULL options
+ *      or run pointer means the defaults.
  */
 #ifndef LONGLEAF_H
 #define LONGLEAF_H
