@@ -39,9 +39,25 @@ static ll_status read_scalars(struct gguf_cursor *cursor, enum gguf_type type, u
     return LL_OK;
 }
 
+/* Steps over a length-prefixed string; false, without moving, when it does not fit. Vocabularies hold
+ * hundreds of thousands, so the good case is kept short. */
+static inline bool skip_text(struct gguf_cursor *cursor)
+{
+    uint64_t length;
+    size_t left = cursor_left(cursor);
+    if (left < sizeof length)
+        return false;
+    memcpy(&length, cursor->bytes + cursor->at, sizeof length);
+    if (length > left - sizeof length)
+        return false;
+    cursor->at += sizeof length + (size_t)length;
+    return true;
+}
+
 /* Walks the strings once, noting where each begins. */
 static ll_status read_texts(struct gguf_cursor *cursor, struct gguf_entry *entry, ll_error *error)
 {
+    struct gguf_text text;
     size_t start = cursor->at;
     uint64_t count = entry->value.count;
     entry->value.data = cursor->bytes + start;
@@ -54,11 +70,11 @@ static ll_status read_texts(struct gguf_cursor *cursor, struct gguf_entry *entry
     if (!entry->positions)
         return error_nomem(error, "gguf", (size_t)count * sizeof *entry->positions);
     for (uint64_t i = 0; i < count; i++) {
-        struct gguf_text text;
         if (cursor->at - start > UINT32_MAX)
             return cursor_fail(cursor, LL_UNSUPPORTED, start, error, "holds more than 4 GiB of strings");
         entry->positions[i] = (uint32_t)(cursor->at - start);
-        LL_TRY(cursor_text(cursor, "a string of its array", &text, error));
+        if (!skip_text(cursor))
+            return cursor_text(cursor, "a string of its array", &text, error); /* fails, and says why */
     }
     return LL_OK;
 }
