@@ -154,10 +154,17 @@ static ll_status encode_parts(const struct tokenizer *tokenizer, const char *tex
     return encode_text(tokenizer, text + at, length - at, out, error);
 }
 
+/* The library trims after it has escaped, so that U+2581 at the end goes too, but not elsewhere. */
 static void append_trimmed(struct strbuf *out, const char *text, size_t length)
 {
-    while (length && text[length - 1] == ' ')
-        length--;
+    for (;;) {
+        if (length && text[length - 1] == ' ')
+            length--;
+        else if (length >= 3 && memcmp(text + length - 3, "\xE2\x96\x81", 3) == 0)
+            length -= 3;
+        else
+            break;
+    }
     bool space = true;
     for (size_t i = 0; i < length; i++) {
         if (text[i] != ' ' || !space)
