@@ -124,7 +124,8 @@ static bool start_thread(struct workers *w, int thread)
 ll_status workers_open(int threads, struct workers **ret, ll_error *error)
 {
     if (threads < 0 || threads > MAX_THREADS)
-        return error_set(error, LL_ARGUMENT, "workers", "threads must be 0 … %d, not %d", MAX_THREADS, threads);
+        return error_set(error, LL_ARGUMENT, "workers", "threads must be 0 … %d, not %d", MAX_THREADS,
+                         threads);
     struct workers *w = mem_new(1, sizeof *w);
     if (!w)
         return error_nomem(error, "workers", sizeof *w);

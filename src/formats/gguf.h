@@ -57,7 +57,7 @@ const struct gguf_value *gguf_find(const struct gguf *gguf, const char *key); /*
 size_t gguf_tensor_count(const struct gguf *gguf);
 const struct gguf_tensor *gguf_tensor_at(const struct gguf *gguf, size_t index);
 const struct gguf_tensor *gguf_tensor_find(const struct gguf *gguf, const char *name); /* hashed */
-size_t gguf_tensor_index(const struct gguf *gguf, const char *name); /* for gguf_tensor_at; SIZE_MAX: absent */
+size_t gguf_tensor_index(const struct gguf *gguf, const char *name); /* gguf_tensor_at; SIZE_MAX: absent */
 
 /* Typed look-ups. Absent: *ret = fallback and LL_OK. Present with a type that cannot hold the
  * meaning (a string for a count, a negative number for a size): LL_FORMAT naming the key. Any

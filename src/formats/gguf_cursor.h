@@ -16,7 +16,8 @@ struct gguf_cursor {
     char subject[CURSOR_SUBJECT]; /* what is being read, for error sentences: `key "general.name"` */
 };
 
-void cursor_subject(struct gguf_cursor *cursor, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void cursor_subject(struct gguf_cursor *cursor, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* The subject becomes: kind "name", with the name made printable and cut. */
 void cursor_subject_named(struct gguf_cursor *cursor, const char *kind, struct gguf_text name);
 static inline size_t cursor_left(const struct gguf_cursor *cursor)

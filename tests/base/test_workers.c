@@ -83,7 +83,7 @@ static void a_worker_that_wakes_late_takes_nothing_from_the_next_job(void **stat
 
 static void own_scratch(void *context, size_t task, int thread)
 {
-    unsigned *scratch = context; /* one counter a thread, not atomic: two threads with one number would race */
+    unsigned *scratch = context; /* a plain counter a thread: two threads with one number would race */
     (void)task;
     scratch[thread * 64]++;
 }

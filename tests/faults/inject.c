@@ -39,7 +39,8 @@ __attribute__((constructor)) static void start(void)
     const char *colon = fault ? strchr(fault, ':') : NULL;
     for (int k = 0; k < KINDS; k++) {
         atomic_store(&calls[k], 0);
-        if (colon && strlen(names[k]) == (size_t)(colon - fault) && strncmp(fault, names[k], strlen(names[k])) == 0)
+        if (colon && strlen(names[k]) == (size_t)(colon - fault) &&
+            strncmp(fault, names[k], strlen(names[k])) == 0)
             fault_kind = k;
     }
     if (!colon)
@@ -58,7 +59,8 @@ __attribute__((destructor)) static void finish(void)
     if (fd < 0)
         return;
     for (int k = 0; k < KINDS; k++)
-        length += (size_t)snprintf(text + length, sizeof text - length, "%s %ld\n", names[k], atomic_load(&calls[k]));
+        length += (size_t)snprintf(text + length, sizeof text - length, "%s %ld\n", names[k],
+                                   atomic_load(&calls[k]));
     (void)!syscall(SYS_write, fd, text, length);
     (void)!syscall(SYS_close, fd);
 }

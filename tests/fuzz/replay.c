@@ -119,8 +119,19 @@ static void read_folder(const char *folder)
 /* Numbers that parsers trip over, written little-endian over any place. */
 static void write_number(uint8_t *bytes, size_t size)
 {
-    static const uint64_t hard[] = {0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000u, 0xFFFFFFFFu,
-                                    0x7FFFFFFFFFFFFFFFu, 0x8000000000000000u, 0xFFFFFFFFFFFFFFFFu,
+    static const uint64_t hard[] = {0,
+                                    1,
+                                    0x7F,
+                                    0x80,
+                                    0xFF,
+                                    0x7FFF,
+                                    0xFFFF,
+                                    0x7FFFFFFF,
+                                    0x80000000u,
+                                    0xFFFFFFFFu,
+                                    0x7FFFFFFFFFFFFFFFu,
+                                    0x8000000000000000u,
+                                    0xFFFFFFFFFFFFFFFFu,
                                     0x4000000000000001u};
     uint64_t value = hard[random_below(sizeof hard / sizeof hard[0])];
     size_t width = (size_t)1 << random_below(4);
@@ -131,7 +142,8 @@ static void write_number(uint8_t *bytes, size_t size)
 
 static size_t move_range(uint8_t *bytes, size_t size)
 {
-    size_t from = random_below(size), length = random_below(size - from) + 1, to = random_below(size - length + 1);
+    size_t from = random_below(size), length = random_below(size - from) + 1,
+           to = random_below(size - length + 1);
     memmove(bytes + to, bytes + from, length);
     return size;
 }
