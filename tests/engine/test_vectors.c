@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Distances are shares of the logits' range. Seen: 7e-8 to 4e-7 on the reference backend. A wrong
- * rotation base, window, slope, clamp or softcap moves them by 1e-2 and more, the other GELU by 1e-5,
+ * rotation base, window, slope, clamp or softcap moves them by 1e-2 and more, the other GELU by 1e-4,
  * a wrong epsilon of the norms by 1e-5 (each tried by breaking the code on purpose). */
 #include "longleaf.h"
 

@@ -358,11 +358,21 @@ def make(recipe):
     return path, sequences
 
 
+def check_slopes(heads, bias):
+    """Against both forms in transformers, which are written differently."""
+    mpt = transformers.models.mpt.modeling_mpt.build_mpt_alibi_tensor(heads, 2, bias)
+    assert np.allclose(-mpt[:, 0, 0].numpy(), slopes(heads, bias), rtol=1e-12, atol=0)
+    if bias == 8:
+        bloom = transformers.models.bloom.modeling_bloom._get_alibi_slopes(heads, torch.device("cpu"))
+        assert np.allclose(bloom.numpy(), slopes(heads, bias), rtol=1e-12, atol=0)
+
+
 def write_slopes():
     """ALiBi slopes, also for head counts that are no power of two."""
     with open(os.path.join(HERE, "slopes.txt"), "w", encoding="ascii") as out:
         for heads, bias in [(1, 8), (2, 8), (4, 8), (6, 8), (8, 8), (12, 8), (16, 8), (32, 8), (40, 8), (56, 8),
                             (71, 8), (112, 8), (6, 16), (32, 16), (40, 16)]:
+            check_slopes(heads, bias)
             out.write(f"{heads} {bias} " + " ".join(f"{x:.9g}" for x in slopes(heads, bias)) + "\n")
 
 
