@@ -1,0 +1,246 @@
+/* Multiplies an unpacked panel of weights with rows of activations.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+
+#include "cpu/kernels/quantized.h"
+
+enum product_form KERNEL(product_form)(enum dtype dtype)
+{
+    switch (dtype) {
+    case DT_Q4_1:
+    case DT_Q5_1:
+    case DT_Q4_K:
+    case DT_Q5_K:
+        return FORM_MIN;
+    case DT_Q4_0:
+    case DT_Q5_0:
+        return FORM_ZERO;
+    case DT_Q8_0:
+        return SIGNED_Q8 ? FORM_SIGNED : FORM_ZERO;
+    case DT_Q6_K:
+        return FORM_HALVES;
+    default:
+        return FORM_FLOAT;
+    }
+}
+
+static int zero_point(enum dtype dtype)
+{
+    switch (dtype) {
+    case DT_Q4_0:
+        return 8;
+    case DT_Q5_0:
+        return 16;
+    case DT_Q6_K:
+        return 32;
+    case DT_Q8_0:
+        return SIGNED_Q8 ? 0 : 128;
+    default:
+        return 0;
+    }
+}
+
+/* Symmetric: the largest of the 32 becomes ±127. An infinity makes the scale infinite and the group
+ * worthless, as it would be anyway. */
+static void quantize_chunk(const float *x, int8_t *q, float *scale, float *sum, int32_t counts[2])
+{
+    vf largest = vf_set(0);
+    for (int i = 0; i < CHUNK; i += LANES)
+        largest = vf_max(largest, vf_abs(vf_load(x + i)));
+    float most = vf_max_lane(largest);
+    float inverse = most > 0 && most < INFINITY ? 127 / most : 0;
+    for (int half = 0; half < 2; half++) {
+        vi total = (vi)vu_set(0);
+        for (int i = half * 16; i < half * 16 + 16; i += LANES) {
+            vi rounded = vi_from_vf(vf_round(vf_load(x + i) * vf_set(inverse)));
+            vi_store_i8(q + i, rounded);
+            total += rounded;
+        }
+        counts[half] = vi_sum(total);
+    }
+    *scale = most / 127;
+    *sum = *scale * (float)(counts[0] + counts[1]);
+}
+
+void KERNEL(quantize_row)(const float *x, const struct byte_rows *to, int64_t row)
+{
+    int rows;
+    int64_t first = tile_of(row, to->rows, &rows), base = first * to->chunks;
+    for (int64_t c = 0; c < to->chunks; c++) {
+        int64_t at = base + c * rows + (row - first);
+        quantize_chunk(x + c * CHUNK, to->q + at * CHUNK, &to->scales[at], &to->sums[at], &to->counts[2 * at]);
+    }
+}
+
+/* One tile: R rows, LANES outputs, all chunks. Everything but R is the same for each R, and so is
+ * every output's sequence of operations. */
+struct tile {
+    const struct panel_chunk *panel;
+    int64_t chunks;
+    const int8_t *q;
+    const float *scales, *sums;
+    const int32_t *counts;
+    int zero;   /* minus the zero point */
+};
+
+INLINE void multiply_chunk(const struct tile *t, const int R, const enum product_form form, int64_t c, vf *acc)
+{
+    const struct panel_chunk *chunk = &t->panel[c];
+    const int8_t *q = t->q + c * R * CHUNK;
+    const float *scales = t->scales + c * R, *sums = t->sums + c * R;
+    const int32_t *counts = t->counts + 2 * c * R;
+    vi dots[TILE_ROWS];
+    if (form == FORM_HALVES) {
+#pragma GCC unroll 2
+        for (int half = 0; half < 2; half++) {
+            vf d = half ? chunk->m : chunk->d;
+#pragma GCC unroll 12
+            for (int r = 0; r < R; r++) {
+                vi start = (vi)vu_set((uint32_t)(t->zero * counts[2 * r + half]));
+                vi dot = vi_dot(start, chunk->q + 4 * half, q + r * CHUNK + 16 * half, 4, 2);
+                acc[r] = vf_fma(vf_from_vi(dot) * d, vf_set(scales[r]), acc[r]);
+            }
+        }
+        return;
+    }
+    const int budget = form == FORM_MIN ? 4 : form == FORM_SIGNED ? 0 : SIGNED_Q8 ? 4 : 0;
+#pragma GCC unroll 12
+    for (int r = 0; r < R; r++)
+        dots[r] = form == FORM_ZERO ? (vi)vu_set((uint32_t)(t->zero * (counts[2 * r] + counts[2 * r + 1])))
+                                    : (vi)vu_set(0);
+#pragma GCC unroll 2
+    for (int j = 0; j < 8; j += 4)
+#pragma GCC unroll 12
+        for (int r = 0; r < R; r++)
+            dots[r] = vi_dot(dots[r], chunk->q + j, q + r * CHUNK + 4 * j, 4, budget);
+#pragma GCC unroll 12
+    for (int r = 0; r < R; r++) {
+        acc[r] = vf_fma(vf_from_vi(dots[r]) * chunk->d, vf_set(scales[r]), acc[r]);
+        if (form == FORM_MIN)
+            acc[r] = vf_fma(chunk->m, vf_set(sums[r]), acc[r]);
+    }
+}
+
+/* Bias and what out held are added last, in this order. */
+INLINE void put_outputs(const struct product_range *range, int64_t row, int64_t lanes, vf value)
+{
+    const struct backend_product *product = range->product;
+    float *out = (float *)tensor_row(product->out, row) + range->first_output;
+    if (product->bias)
+        value += vf_load_part((const float *)product->bias->data + range->first_output, lanes);
+    if (product->accumulate)
+        value += vf_load_part(out, lanes);
+    vf_store_part(out, value, lanes);
+}
+
+INLINE int64_t lanes_left(const struct product_range *range)
+{
+    int64_t left = range->product->weight->rows - range->first_output;
+    return left < LANES ? left : LANES;
+}
+
+INLINE void multiply_tile(const struct tile *t, const int R, const enum product_form form,
+                          const struct product_range *range, int64_t row)
+{
+    vf acc[TILE_ROWS];
+#pragma GCC unroll 12
+    for (int r = 0; r < R; r++)
+        acc[r] = vf_set(0);
+    for (int64_t c = 0; c < t->chunks; c++)
+        multiply_chunk(t, R, form, c, acc);
+    int64_t lanes = lanes_left(range);
+#pragma GCC unroll 12
+    for (int r = 0; r < R; r++)
+        put_outputs(range, row + r, lanes, acc[r]);
+}
+
+INLINE void multiply_rows(struct tile t, const enum product_form form, const struct byte_rows *in,
+                          const struct product_range *range)
+{
+    int rows;
+    for (int64_t row = range->first_row; row < range->first_row + range->rows; row += rows) {
+        int64_t at = tile_of(row, in->rows, &rows) * in->chunks;
+        t.q = in->q + at * CHUNK;
+        t.scales = in->scales + at;
+        t.sums = in->sums + at;
+        t.counts = in->counts + 2 * at;
+        switch (rows) {
+        case 1:
+            multiply_tile(&t, 1, form, range, row);
+            break;
+        case 2:
+            multiply_tile(&t, 2, form, range, row);
+            break;
+        case 3:
+            multiply_tile(&t, 3, form, range, row);
+            break;
+        case 4:
+            multiply_tile(&t, 4, form, range, row);
+            break;
+#if defined(KERNEL_AVX512)
+        case 8:
+            multiply_tile(&t, 8, form, range, row);
+            break;
+        default:
+            multiply_tile(&t, 12, form, range, row);
+            break;
+#endif
+        }
+    }
+}
+
+void KERNEL(multiply)(enum dtype dtype, const void *panel, const struct byte_rows *in,
+                      const struct product_range *range)
+{
+    struct tile t = {.panel = panel, .chunks = in->chunks, .zero = -zero_point(dtype)};
+    switch (KERNEL(product_form)(dtype)) {
+    case FORM_MIN:
+        multiply_rows(t, FORM_MIN, in, range);
+        break;
+    case FORM_ZERO:
+        multiply_rows(t, FORM_ZERO, in, range);
+        break;
+    case FORM_HALVES:
+        multiply_rows(t, FORM_HALVES, in, range);
+        break;
+    case FORM_SIGNED:
+        multiply_rows(t, FORM_SIGNED, in, range);
+        break;
+    case FORM_FLOAT:
+        break;
+    }
+}
+
+/* Float weights: the columns in order, one fused multiply-add each. */
+INLINE void multiply_float_tile(const float *panel, const struct tensor *in, const int R,
+                                const struct product_range *range, int64_t row)
+{
+    vf acc[FLOAT_ROWS];
+    const float *x[FLOAT_ROWS];
+#pragma GCC unroll 8
+    for (int r = 0; r < R; r++) {
+        acc[r] = vf_set(0);
+        x[r] = tensor_row(in, row + r);
+    }
+    for (int64_t i = 0; i < in->cols; i++) {
+        vf w = vf_load(panel + i * LANES);
+#pragma GCC unroll 8
+        for (int r = 0; r < R; r++)
+            acc[r] = vf_fma(w, vf_set(x[r][i]), acc[r]);
+    }
+    int64_t lanes = lanes_left(range);
+#pragma GCC unroll 8
+    for (int r = 0; r < R; r++)
+        put_outputs(range, row + r, lanes, acc[r]);
+}
+
+void KERNEL(multiply_float)(const float *panel, const struct tensor *in, const struct product_range *range)
+{
+    int64_t row = range->first_row, end = range->first_row + range->rows;
+    for (; row + FLOAT_ROWS <= end; row += FLOAT_ROWS)
+        multiply_float_tile(panel, in, FLOAT_ROWS, range, row);
+    for (; row + 4 <= end; row += 4)
+        multiply_float_tile(panel, in, 4, range, row);
+    for (; row < end; row++)
+        multiply_float_tile(panel, in, 1, range, row);
+}

@@ -1,0 +1,39 @@
+/* The table of one instruction set's kernels.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cpu/kernels/attention.h"
+#include "cpu/kernels/quantized.h"
+#include "cpu/kernels/rows.h"
+
+#if defined(KERNEL_AVX512)
+#define SET_NAME "avx512-vnni"
+#elif defined(KERNEL_AVX2)
+#define SET_NAME "avx2"
+#else
+#define SET_NAME "scalar"
+#endif
+
+const struct kernels KERNEL(kernels) = {
+    .name = SET_NAME,
+    .lanes = LANES,
+    .tile_rows = TILE_ROWS,
+    .float_rows = FLOAT_ROWS,
+    .form = KERNEL(product_form),
+    .quantize_row = KERNEL(quantize_row),
+    .panel_bytes = KERNEL(panel_bytes),
+    .unpack = KERNEL(unpack),
+    .multiply = KERNEL(multiply),
+    .multiply_float = KERNEL(multiply_float),
+    .attend = KERNEL(attend),
+    .merge = KERNEL(merge),
+    .finish = KERNEL(finish),
+    .dot = KERNEL(dot),
+    .norm = KERNEL(norm),
+    .rotate = KERNEL(rotate),
+    .activate = KERNEL(activate),
+    .add = KERNEL(add),
+    .scale = KERNEL(scale),
+    .clamp = KERNEL(clamp),
+    .softcap = KERNEL(softcap),
+    .store_row = KERNEL(store_row),
+    .load_row = KERNEL(load_row),
+};
