@@ -183,9 +183,14 @@ static bool push_stretch(struct stretch *stretch, const char *text, size_t lengt
     }
     if (!merge_run(work, pair_rank, stretch))
         return false;
-    for (int32_t i = 0; i >= 0; i = work->symbols[i].next)
-        if (!push_piece(stretch, text + work->symbols[i].start, work->symbols[i].length))
+    for (int32_t i = 0; i >= 0; i = work->symbols[i].next) {
+        const struct symbol *symbol = &work->symbols[i];
+        bool plain = symbol->id >= 0 && stretch->spm->vocab->kinds[symbol->id] != TOKEN_UNUSED;
+        if (plain ? !token_list_push(stretch->out, symbol->id)
+                  : !push_piece(stretch, text + symbol->start, symbol->length))
             return false;
+        stretch->unknown = stretch->unknown && !plain;
+    }
     return true;
 }
 
