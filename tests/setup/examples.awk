@@ -3,7 +3,7 @@
 #
 # Variable: into, a folder. Written there: N.sh or N.c, N.expect with a fragment a line, N.from with its place.
 # Markdown: a block fenced by ```sh run, and after it <!-- expect: FRAGMENT -->, as many as wanted.
-# Man page: a block between .EX and .EE under the comment .\" run (shell) or .\" compile (C), with
+# Man page: a block between .EX and .EE, or .Bd -literal and .Ed, under the comment .\" run (shell) or .\" compile (C), with
 # .\" expect: FRAGMENT before or after it.
 
 function start(kind) {
@@ -20,10 +20,10 @@ function plain(line) { # what man shows of a line of roff
 }
 
 /^```sh run *$/ { start("run"); next }
-inside && (/^```/ || /^\.EE/) { inside = 0; close(script); next }
+inside && (/^```/ || /^\.E[Ed] *$/) { inside = 0; close(script); next }
 inside { print plain_text ? plain($0) : $0 > script; next }
 /^\.\\" (run|compile) *$/ { wanted = $2; pending = ""; next }
-/^\.EX/ && wanted != "" { plain_text = 1; start(wanted); wanted = ""; printf "%s", pending > (name ".expect"); next }
+/^\.(EX|Bd -literal)/ && wanted != "" { plain_text = 1; start(wanted); wanted = ""; printf "%s", pending > (name ".expect"); next }
 /^<!-- expect: .* -->$/ || /^\.\\" expect: / {
     fragment = $0; sub(/^(<!--|\.\\") expect: /, "", fragment); sub(/ -->$/, "", fragment)
     if (wanted != "") pending = pending fragment "\n"
