@@ -1,0 +1,32 @@
+/* A converter run as a child process with limits, killed at once on cancel.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * No shell; the input file is handed over as an open descriptor, so its name never reaches the
+ * child's command line. */
+#ifndef DOCUMENT_CHILD_H
+#define DOCUMENT_CHILD_H
+
+#include "base/strbuf.h"
+#include "longleaf.h"
+
+#define CHILD_INPUT "/dev/fd/3" /* how arguments name the input */
+
+struct child_limits {
+    size_t memory_bytes;  /* address space */
+    size_t output_bytes;  /* standard output; more kills the child */
+    double seconds;       /* of wall clock; the processor limit follows from it */
+};
+
+struct child_result {
+    struct strbuf out, complaint; /* complaint: the first lines of standard error */
+    int exit_code;                /* -1: killed by a signal */
+    bool too_long, too_much;      /* a limit was met */
+};
+
+/* argv[0] is looked up in PATH: LL_NOT_FOUND (no text set) when it is not there. LL_OK says that the
+ * child ran and ended in whatever way; LL_CANCELLED that it was killed within 0.1 s. */
+ll_status child_run(const char *const *argv, int input, const struct child_limits *limits, const ll_cancel *cancel,
+                    struct child_result *ret, ll_error *error);
+void child_result_fini(struct child_result *result);
+
+#endif

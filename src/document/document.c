@@ -1,0 +1,313 @@
+/* The one normalised form of any document: UTF-8 text and spans over it.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "document/document.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cancel.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "document/segment.h"
+#include "document/source.h"
+
+void ll_document_options_init(ll_document_options *options)
+{
+    *options = (ll_document_options){.size = sizeof *options};
+}
+
+/* ---- building ---------------------------------------------------------------------------------------------- */
+
+static ll_status check_options(const ll_document_options *given, ll_document_options *ret, ll_error *error)
+{
+    ll_document_options_init(ret);
+    if (!given)
+        return LL_OK;
+    if (given->size != sizeof *given)
+        return error_set(error, LL_VERSION, "document", "document options of %zu bytes, %zu known: call "
+                         "ll_document_options_init", given->size, sizeof *given);
+    *ret = *given;
+    return LL_OK;
+}
+
+static bool copy_pages(struct ll_document *d, const struct page_list *pages, size_t base)
+{
+    if (!mem_grow((void **)&d->pages, &d->page_capacity, d->page_count + pages->count, sizeof *d->pages))
+        return false;
+    for (size_t i = 0; i < pages->count; i++) {
+        size_t start = i == 0 ? 0 : pages->starts[i];
+        d->pages[d->page_count++] = base + start;
+    }
+    return true;
+}
+
+static void set_encoding(struct ll_document *d, const char *encoding)
+{
+    if (!d->encoding[0])
+        snprintf(d->encoding, sizeof d->encoding, "%s", encoding);
+    else if (strcmp(d->encoding, encoding) != 0)
+        snprintf(d->encoding, sizeof d->encoding, "several");
+}
+
+/* The last part of a path, for a file without a title of its own. */
+static const char *tail_of(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    return slash && slash[1] ? slash + 1 : name;
+}
+
+static ll_status append(struct ll_document *d, struct reading *reading, const ll_run *run, ll_error *error)
+{
+    if (d->text.length && !d->text.failed) {
+        if (d->text.text[d->text.length - 1] != '\n')
+            strbuf_putc(&d->text, '\n');
+        strbuf_putc(&d->text, '\n');
+    }
+    struct doc_file file = {.first = d->text.length, .first_page = d->page_count, .kind = reading->kind};
+    if (d->file_count == 0 && d->text.length == 0) {
+        d->text = reading->text; /* spares a copy of the commonest case */
+        reading->text = (struct strbuf){0};
+    } else {
+        strbuf_append(&d->text, strbuf_text(&reading->text), reading->text.length);
+    }
+    file.last = d->text.length;
+    file.page_count = reading->pages.count;
+    if (d->text.failed || !copy_pages(d, &reading->pages, file.first) ||
+        !mem_grow((void **)&d->files, &d->file_capacity, d->file_count + 1, sizeof *d->files))
+        return error_nomem(error, "document", d->text.length);
+    LL_TRY(segment_file(d, &file, strbuf_text(&reading->title), tail_of(reading->name), run, error));
+    d->files[d->file_count++] = file;
+    d->unread_pages += reading->unread_pages;
+    d->source_bytes += reading->source_bytes;
+    set_encoding(d, reading->encoding);
+    return LL_OK;
+}
+
+static ll_status finish(struct ll_document *d, ll_error *error)
+{
+    const struct doc_section *first = &d->sections[d->files[0].section];
+    strbuf_append(&d->title, d->titles.text + first->title, first->title_length);
+    if (d->file_count > 1)
+        strbuf_printf(&d->title, " and %zu more", d->file_count - 1);
+    if (d->title.failed || d->titles.failed || d->notes.failed)
+        return error_nomem(error, "document", d->text.length);
+    return LL_OK;
+}
+
+static ll_status add_path(struct ll_document *d, const char *path, const ll_document_options *options, const ll_run *run,
+                          ll_error *error)
+{
+    struct reading reading = {.notes = &d->notes};
+    ll_status status = source_read(path, options, run, &reading, error);
+    if (status == LL_OK)
+        status = append(d, &reading, run, error);
+    reading_fini(&reading);
+    return status;
+}
+
+ll_status ll_document_open(const char *const *paths, size_t count, const ll_document_options *options, const ll_run *run,
+                           ll_document **ret, ll_error *error)
+{
+    ll_document_options checked;
+    LL_TRY(check_options(options, &checked, error));
+    if (count == 0)
+        return error_set(error, LL_ARGUMENT, "document", "no document was named");
+    struct ll_document *d = mem_new(1, sizeof *d);
+    if (!d)
+        return error_nomem(error, "document", sizeof *d);
+    ll_status status = LL_OK;
+    for (size_t i = 0; i < count && status == LL_OK; i++)
+        status = add_path(d, paths[i], &checked, run, error);
+    if (status == LL_OK)
+        status = finish(d, error);
+    if (status == LL_OK)
+        *ret = d;
+    else
+        ll_document_close(d);
+    return status;
+}
+
+ll_status ll_document_from_text(const char *text, size_t length, const ll_document_options *options, ll_document **ret,
+                                ll_error *error)
+{
+    ll_document_options checked;
+    LL_TRY(check_options(options, &checked, error));
+    struct ll_document *d = mem_new(1, sizeof *d);
+    if (!d)
+        return error_nomem(error, "document", sizeof *d);
+    struct reading reading = {.notes = &d->notes};
+    ll_status status = source_read_text(text, length, &checked, NULL, &reading, error);
+    if (status == LL_OK)
+        status = append(d, &reading, NULL, error);
+    reading_fini(&reading);
+    if (status == LL_OK)
+        status = finish(d, error);
+    if (status == LL_OK)
+        *ret = d;
+    else
+        ll_document_close(d);
+    return status;
+}
+
+void ll_document_close(ll_document *d)
+{
+    if (!d)
+        return;
+    strbuf_fini(&d->text);
+    strbuf_fini(&d->titles);
+    strbuf_fini(&d->title);
+    mem_free(d->files);
+    mem_free(d->pages);
+    mem_free(d->sections);
+    mem_free(d->paragraphs);
+    mem_free(d->sentences);
+    notes_fini(&d->notes);
+    mem_free(d);
+}
+
+/* ---- look-ups ---------------------------------------------------------------------------------------------- */
+
+static const struct doc_file *file_at(const struct ll_document *d, size_t byte)
+{
+    size_t low = 0, high = d->file_count;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (d->files[middle].first <= byte)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &d->files[low];
+}
+
+size_t document_page(const struct ll_document *d, size_t byte)
+{
+    const struct doc_file *file = file_at(d, byte);
+    size_t low = file->first_page, high = file->first_page + file->page_count;
+    if (low == high)
+        return 0;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (d->pages[middle] <= byte)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low - file->first_page + 1;
+}
+
+void document_pages(const struct ll_document *d, size_t first, size_t last, size_t *ret_first, size_t *ret_last)
+{
+    size_t end = last > first ? last - 1 : first;
+    bool one_file = file_at(d, first) == file_at(d, end);
+    *ret_first = one_file ? document_page(d, first) : 0;
+    *ret_last = one_file ? document_page(d, end) : 0;
+}
+
+size_t document_section(const struct ll_document *d, size_t byte)
+{
+    size_t low = 0, high = d->section_count;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (d->sections[middle].first <= byte)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+size_t document_sentence(const struct ll_document *d, size_t byte)
+{
+    size_t low = 0, high = d->sentence_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (d->sentences[middle].last <= byte)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void document_path(const struct ll_document *d, size_t section, size_t most, struct strbuf *out)
+{
+    size_t chain[16], depth = 0, start = out->length;
+    for (size_t at = section; depth < 16; at = d->sections[at].parent) {
+        if (d->sections[at].parent == at && d->file_count == 1)
+            break;
+        chain[depth++] = at;
+        if (d->sections[at].parent == at)
+            break;
+    }
+    size_t total = 0, keep = 0;
+    while (keep < depth && (keep == 0 || total + d->sections[chain[keep]].title_length + 3 <= most))
+        total += d->sections[chain[keep++]].title_length + 3;
+    while (keep-- > 0) {
+        const struct doc_section *s = &d->sections[chain[keep]];
+        strbuf_append(out, d->titles.text + s->title, s->title_length);
+        if (keep)
+            strbuf_puts(out, " > ");
+    }
+    if (out->length - start > most) {
+        size_t whole = most;
+        while (whole > 0 && ((unsigned char)out->text[start + whole] & 0xC0) == 0x80)
+            whole--;
+        strbuf_truncate(out, start + whole);
+    }
+}
+
+/* ---- public reading ------------------------------------------------------------------------------------------ */
+
+static const char *kinds_of(const struct ll_document *d)
+{
+    for (size_t i = 1; i < d->file_count; i++)
+        if (d->files[i].kind != d->files[0].kind)
+            return "several";
+    return kind_name(d->files[0].kind);
+}
+
+ll_status ll_document_get_info(const ll_document *d, ll_document_info *ret)
+{
+    *ret = (ll_document_info){
+        .title = strbuf_text(&d->title),
+        .kind = kinds_of(d),
+        .encoding = d->encoding,
+        .bytes = d->text.length,
+        .source_bytes = d->source_bytes,
+        .files = d->file_count,
+        .pages = d->page_count,
+        .sections = d->section_count,
+        .paragraphs = d->paragraph_count,
+        .unread_pages = d->unread_pages,
+    };
+    return LL_OK;
+}
+
+ll_status ll_document_get_section(const ll_document *d, size_t section, ll_section *ret)
+{
+    if (section >= d->section_count)
+        return LL_NOT_FOUND;
+    const struct doc_section *s = &d->sections[section];
+    *ret = (ll_section){.title = d->titles.text + s->title, .level = s->level, .first_byte = s->first,
+                        .last_byte = s->last};
+    document_pages(d, s->first, s->last, &ret->first_page, &ret->last_page);
+    return LL_OK;
+}
+
+const char *ll_document_text(const ll_document *d, size_t *ret_length)
+{
+    if (ret_length)
+        *ret_length = d->text.length;
+    return strbuf_text(&d->text);
+}
+
+size_t ll_document_note_count(const ll_document *d)
+{
+    return d->notes.count;
+}
+
+const char *ll_document_note(const ll_document *d, size_t note)
+{
+    return note < d->notes.count ? d->notes.items[note] : NULL;
+}

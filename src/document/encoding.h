@@ -1,0 +1,20 @@
+/* Bytes of any encoding to clean UTF-8, with a note whenever something was guessed or repaired.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Order: the caller's word, byte order mark, UTF-16 by the parity of NUL bytes, strict UTF-8, damaged
+ * UTF-8 (well-formed share ≥ 0.9: broken bytes become U+FFFD), a detector, windows-1252 last. */
+#ifndef DOCUMENT_ENCODING_H
+#define DOCUMENT_ENCODING_H
+
+#include "base/strbuf.h"
+#include "document/notes.h"
+#include "longleaf.h"
+
+/* Appends UTF-8 to out: no BOM, no NUL, line ends "\n", form feeds kept. forced: an iconv name or
+ * NULL. name: the file as shown to a person. encoding: [40], what was used. LL_UNREADABLE for bytes
+ * that are no text, LL_ARGUMENT for an unknown encoding, LL_CANCELLED. */
+ll_status encoding_decode(const char *bytes, size_t length, const char *forced, const char *name,
+                          const ll_cancel *cancel, struct strbuf *out, char *encoding, struct notes *notes,
+                          ll_error *error);
+
+#endif

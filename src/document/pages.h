@@ -1,0 +1,23 @@
+/* Paged text to running text: page map kept, headers and footers dropped, hyphenated words joined.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Works on what pdftotext gives and on plain texts with form feeds (RFCs). Linear. */
+#ifndef DOCUMENT_PAGES_H
+#define DOCUMENT_PAGES_H
+
+#include "base/strbuf.h"
+#include "longleaf.h"
+
+struct page_list { /* zero-initialised storage is empty */
+    size_t *starts; /* byte of the cleaned text where page i + 1 begins */
+    size_t *letters; /* letters and digits left on the page */
+    size_t count, capacity, letter_capacity;
+};
+
+void page_list_fini(struct page_list *list);
+/* Form feeds end pages; a last page without one counts when it holds anything. text: valid UTF-8.
+ * repair: also join words hyphenated at line ends, expand ligatures, drop soft hyphens. */
+ll_status pages_clean(const char *text, size_t length, bool repair, const ll_cancel *cancel, struct strbuf *out,
+                      struct page_list *pages, ll_error *error);
+
+#endif

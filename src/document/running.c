@@ -1,0 +1,162 @@
+/* Running headers, footers and page numbers: lines that come back at the same edge of most pages.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "document/running.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+
+enum { LONGEST = 160, NO_NUMBER = INT32_MIN };
+
+struct edge { /* one line near an edge of its page */
+    uint64_t masked, exact;
+    int64_t first_offset, last_offset; /* the line's first and last number minus its page */
+    size_t line, page;
+};
+
+/* ---- one line ------------------------------------------------------------------------------------- */
+
+static int32_t roman_value(const char *text, size_t length)
+{
+    static const char letters[] = "ivxlcdm";
+    static const int values[] = {1, 5, 10, 50, 100, 500, 1000};
+    int32_t sum = 0, previous = 0;
+    if (length == 0 || length > 8)
+        return NO_NUMBER;
+    for (size_t i = length; i-- > 0;) {
+        const char *found = memchr(letters, text[i] | 0x20, sizeof letters - 1);
+        if (!found)
+            return NO_NUMBER;
+        int32_t value = values[found - letters];
+        sum += value < previous ? -value : value;
+        previous = value;
+    }
+    return sum;
+}
+
+static struct edge describe(const char *text, const struct page_line *line, bool bottom)
+{
+    char masked[LONGEST], exact[LONGEST];
+    size_t m = 0, e = 0;
+    int64_t first = NO_NUMBER, last = NO_NUMBER;
+    for (size_t i = line->first; i < line->last && m < LONGEST && e < LONGEST; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c == ' ' || c == '\t')
+            continue;
+        exact[e++] = (char)c;
+        if (c < '0' || c > '9') {
+            masked[m++] = (char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
+            continue;
+        }
+        int64_t value = 0;
+        for (; i < line->last && text[i] >= '0' && text[i] <= '9'; i++)
+            value = value < 1000000 ? value * 10 + (text[i] - '0') : value;
+        i--;
+        masked[m++] = '#';
+        if (e < LONGEST)
+            exact[e++] = (char)(value & 0x7F);
+        first = first == NO_NUMBER ? value : first;
+        last = value;
+    }
+    if (first == NO_NUMBER && (first = roman_value(masked, m)) != NO_NUMBER) {
+        masked[0] = '#';
+        m = 1;
+        last = first;
+    }
+    struct edge edge = {.masked = hash_bytes(masked, m, bottom), .exact = hash_bytes(exact, e, 0), .page = line->page};
+    edge.first_offset = first == NO_NUMBER ? NO_NUMBER : first - (int64_t)line->page;
+    edge.last_offset = last == NO_NUMBER ? NO_NUMBER : last - (int64_t)line->page;
+    return edge;
+}
+
+/* ---- groups of equal lines ------------------------------------------------------------------------- */
+
+static int compare_edges(const void *a, const void *b)
+{
+    const struct edge *x = a, *y = b;
+    if (x->masked != y->masked)
+        return x->masked < y->masked ? -1 : 1;
+    if (x->exact != y->exact)
+        return x->exact < y->exact ? -1 : 1;
+    return x->line < y->line ? -1 : x->line > y->line;
+}
+
+/* How often the commonest offset occurs, if it is a majority (a vote, then a count). */
+static size_t constant_offsets(const struct edge *edges, size_t count, bool last)
+{
+    int64_t candidate = NO_NUMBER;
+    size_t votes = 0, agreeing = 0;
+    for (size_t i = 0; i < count; i++) {
+        int64_t offset = last ? edges[i].last_offset : edges[i].first_offset;
+        if (votes == 0)
+            candidate = offset;
+        votes += offset == candidate ? 1 : (size_t)-1;
+    }
+    for (size_t i = 0; i < count; i++)
+        agreeing += (last ? edges[i].last_offset : edges[i].first_offset) == candidate;
+    return candidate == NO_NUMBER ? 0 : agreeing;
+}
+
+static bool is_running(const struct edge *edges, size_t count, size_t pages)
+{
+    if (count * 2 <= pages && !(count >= 5 && count * 3 > pages))
+        return false;
+    size_t different = 1;
+    for (size_t i = 1; i < count; i++)
+        different += edges[i].exact != edges[i - 1].exact;
+    return different * 2 <= count || constant_offsets(edges, count, true) * 5 >= count * 3 ||
+           constant_offsets(edges, count, false) * 5 >= count * 3;
+}
+
+static void mark_groups(struct edge *edges, size_t count, size_t pages, struct page_line *lines)
+{
+    qsort(edges, count, sizeof *edges, compare_edges);
+    for (size_t first = 0, next; first < count; first = next) {
+        for (next = first + 1; next < count && edges[next].masked == edges[first].masked;)
+            next++;
+        if (!is_running(edges + first, next - first, pages))
+            continue;
+        for (size_t i = first; i < next; i++)
+            lines[edges[i].line].dropped = true;
+    }
+}
+
+static size_t collect(const char *text, const struct page_line *lines, size_t first, size_t next, struct edge *edges)
+{
+    size_t used = 0, seen = 0, filled = 0;
+    for (size_t i = first; i < next; i++)
+        filled += lines[i].last > lines[i].first;
+    for (size_t i = first; i < next; i++) {
+        if (lines[i].last == lines[i].first)
+            continue;
+        bool top = seen < RUNNING_DEPTH, bottom = filled - seen <= RUNNING_DEPTH;
+        seen++;
+        if (!top && !bottom)
+            continue;
+        edges[used] = describe(text, &lines[i], !top || (bottom && seen > filled / 2));
+        edges[used++].line = i;
+    }
+    return used;
+}
+
+bool running_mark(const char *text, struct page_line *lines, size_t count, size_t pages)
+{
+    if (pages < 3)
+        return true;
+    size_t most = pages < count / (2 * RUNNING_DEPTH) ? pages * 2 * RUNNING_DEPTH : count;
+    struct edge *edges = mem_new(most, sizeof *edges);
+    if (!edges)
+        return false;
+    size_t used = 0;
+    for (size_t first = 0, next; first < count; first = next) {
+        for (next = first + 1; next < count && lines[next].page == lines[first].page;)
+            next++;
+        used += collect(text, lines, first, next, edges + used);
+    }
+    mark_groups(edges, used, pages, lines);
+    mem_free(edges);
+    return true;
+}
