@@ -20,7 +20,8 @@ struct doc_file {
 
 struct doc_section {
     size_t title, title_length; /* in titles */
-    int level;                  /* 1: a file; headings from 2 on */
+    int level;                  /* 1: a file; headings from 2 on, each one deeper than its parent */
+    int rank;                   /* of the heading's kind: what encloses what */
     size_t first, last;         /* heading, body and all sections below it */
     size_t body_last;           /* where the first section below it begins, or last */
     size_t parent;              /* itself for a file */

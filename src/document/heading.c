@@ -145,9 +145,11 @@ static bool is_chapter(const struct line *line, int *ret_rank)
 
 static bool is_small_word(const char *word, size_t length)
 {
-    static const char small[] = " a an the of and or in on for to with from by at as into over under per via nor but "
-                                "vs de la le du des und der die das von zu ";
+    static const char small[] = " about above after along among being below between their there these those under "
+                                "until where which while within without your ";
     char padded[12];
+    if (length <= 4)
+        return true;
     if (length > 8)
         return false;
     padded[0] = ' ';
@@ -157,7 +159,7 @@ static bool is_small_word(const char *word, size_t length)
     return strstr(small, padded) != NULL;
 }
 
-/* Every word but the small ones begins with a capital, a digit or a mark. */
+/* Every word of five letters or more, but for a few, begins with a capital, a digit or a mark. */
 static bool is_title_case(const char *text, size_t length, size_t *ret_words)
 {
     size_t words = 0;
@@ -217,7 +219,8 @@ static bool is_numbered_heading(const struct line *line, struct heading *ret)
         return false;
     size_t length = line->last - title;
     bool titled = is_title_case(text + title, length, &words);
-    if (strchr(",;:!?", end) || (end == '.' && !(titled && words <= 10)) || (!titled && length > 60))
+    if (strchr(",;:!", end) || (end == '?' && depth < 2) || (end == '.' && !(titled && words <= 10)) ||
+        (!titled && length > 60))
         return false;
     *ret = (struct heading){HEADING_NUMBERED + depth, line->first, line->last, false};
     return true;
@@ -226,15 +229,17 @@ static bool is_numbered_heading(const struct line *line, struct heading *ret)
 static bool is_capitals(const struct line *line, struct heading *ret)
 {
     size_t letters = 0, others = 0, words = 1;
+    bool code = false;
     for (size_t i = line->first; i < line->last; i++) {
         if (lower(line->text[i]) || (unsigned char)line->text[i] >= 0x80)
             return false;
         letters += upper(line->text[i]);
         words += line->text[i] == ' ' && line->text[i - 1] != ' ';
         others += !upper(line->text[i]) && line->text[i] != ' ';
+        code |= line->text[i] != '\0' && strchr("_[]{}=<>$%\\", line->text[i]) != NULL;
     }
     char end = line->text[line->last - 1];
-    if (letters < 4 || others * 3 > letters || line->last - line->first > LONGEST_CAPITALS || words > 10 ||
+    if (code || letters < 4 || others * 3 > letters || line->last - line->first > LONGEST_CAPITALS || words > 10 ||
         strchr(".,;!?|", end))
         return false;
     *ret = (struct heading){HEADING_CAPITALS, line->first, line->last, true};
@@ -265,6 +270,12 @@ static bool is_candidate(const struct line *line)
     return line->last > line->first + 2 && line->last - line->first <= LONGEST && !is_contents_line(line);
 }
 
+bool heading_numbered(const char *text, size_t length, struct heading *ret)
+{
+    struct line line = trim(text, length);
+    return is_candidate(&line) && is_numbered_heading(&line, ret);
+}
+
 bool heading_alone(const char *text, size_t length, struct heading *ret)
 {
     struct line line = trim(text, length);
@@ -272,13 +283,16 @@ bool heading_alone(const char *text, size_t length, struct heading *ret)
                                    is_capitals(&line, ret) || is_centred(&line, ret));
 }
 
-bool heading_opening(const char *text, size_t length, struct heading *ret)
+bool heading_opening(const char *text, size_t length, const char *next, size_t next_length, struct heading *ret)
 {
-    struct line line = trim(text, length);
+    struct line line = trim(text, length), below = trim(next, next_length);
+    struct heading other;
     if (!is_candidate(&line))
         return false;
     if (is_capitals(&line, ret) || is_chapter_heading(&line, ret))
         return true;
-    size_t words;
-    return is_numbered_heading(&line, ret) && is_title_case(line.text + line.first, line.last - line.first, &words);
+    /* A list item goes on in lower case or is followed by the next item; a heading is not. */
+    return is_numbered_heading(&line, ret) && text[line.last - 1] != '.' && below.last > below.first &&
+           !lower(next[below.first]) &&
+           (!is_numbered_heading(&below, &other) || other.rank > ret->rank);
 }

@@ -26,7 +26,10 @@ bool heading_atx(const char *line, size_t length, struct heading *ret);
 bool heading_underline(const char *line, size_t length, size_t title_length, int *ret_level);
 /* A line with blank lines before and after it. */
 bool heading_alone(const char *line, size_t length, struct heading *ret);
-/* A line that opens a block of text (PDFs seldom keep the blank line after a heading). */
-bool heading_opening(const char *line, size_t length, struct heading *ret);
+/* "3.2 Title", wherever it stands. */
+bool heading_numbered(const char *line, size_t length, struct heading *ret);
+/* A line that opens a block of text (PDFs seldom keep the blank line after a heading); next: the line
+ * below it. */
+bool heading_opening(const char *line, size_t length, const char *next, size_t next_length, struct heading *ret);
 
 #endif

@@ -4,10 +4,12 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "document/sentence.h"
 
-enum { CONTENTS_RUN = 5, LONGEST_TITLE = 160, MOST_RANKS = 96 };
+enum { CONTENTS_RUN = 5, LONGEST_TITLE = 160, LONGEST_FIRST_LINE = 90 };
 
 bool outline_add(struct outline *outline, const struct outline_entry *entry)
 {
@@ -96,19 +98,6 @@ static struct doc_section *push_section(struct ll_document *d)
     return &d->sections[d->section_count++];
 }
 
-/* Ranks in use, as levels 2, 3, …: a text that numbers its chapters but has no parts starts at 2. */
-static void rank_levels(const struct outline *outline, size_t first, int levels[MOST_RANKS])
-{
-    bool used[MOST_RANKS] = {false};
-    int level = 2;
-    for (size_t i = first; i < outline->count; i++)
-        used[outline->entries[i].rank % MOST_RANKS] = true;
-    for (int rank = 0; rank < MOST_RANKS; rank++) {
-        levels[rank] = level;
-        level += used[rank];
-    }
-}
-
 /* The first heading names the whole text when it opens it and looks like a title, or is the only one
  * of its rank. */
 static bool opens_as_title(const struct outline *outline, size_t first_paragraph)
@@ -126,10 +115,10 @@ static bool opens_as_title(const struct outline *outline, size_t first_paragraph
            (only || outline->entries[0].rank == HEADING_CAPITALS);
 }
 
-/* Opens a section: closes those of its level and below, and hangs it under what is still open. */
-static struct doc_section *open_section(struct ll_document *d, size_t *open, int level, size_t first)
+/* Opens a section: closes those of its rank and below, and hangs it under what is still open. */
+static struct doc_section *open_section(struct ll_document *d, size_t *open, int rank, size_t first)
 {
-    while (*open != SIZE_MAX && d->sections[*open].level >= level) {
+    while (*open != SIZE_MAX && d->sections[*open].rank >= rank) {
         struct doc_section *closed = &d->sections[*open];
         closed->last = first;
         closed->body_last = closed->body_last ? closed->body_last : first;
@@ -141,7 +130,8 @@ static struct doc_section *open_section(struct ll_document *d, size_t *open, int
     if (!section)
         return NULL;
     size_t index = d->section_count - 1;
-    section->level = level;
+    section->rank = rank;
+    section->level = *open == SIZE_MAX ? 1 : d->sections[*open].level + 1;
     section->first = first;
     section->parent = *open == SIZE_MAX ? index : *open;
     *open = index;
@@ -157,17 +147,54 @@ static void close_all(struct ll_document *d, size_t open, size_t last)
     }
 }
 
+/* The letters of a title, without "Chapter" and numbers: "Chapter 3: Utilities" is "3 Utilities". */
+static uint64_t title_key(const char *text, size_t length)
+{
+    static const char *const labels[] = {"chapter", "appendix", "section", "part"};
+    char key[LONGEST_TITLE];
+    size_t used = 0, start = 0;
+    for (size_t i = 0; i < length && used < sizeof key; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if ((c | 0x20) >= 'a' && (c | 0x20) <= 'z')
+            key[used++] = (char)(c | 0x20);
+        else if (c >= 0x80)
+            key[used++] = (char)c;
+    }
+    for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++) {
+        size_t n = strlen(labels[i]);
+        if (used > n + 3 && memcmp(key, labels[i], n) == 0)
+            start = n;
+    }
+    return used - start < 4 ? 0 : hash_bytes(key + start, used - start, 0);
+}
+
+/* Running heads that survived repeat the title of the chapter they stand in. */
+static bool repeats_open_title(const struct ll_document *d, size_t open, const char *text, size_t length)
+{
+    uint64_t key = title_key(text, length);
+    for (size_t at = open; key; at = d->sections[at].parent) {
+        const struct doc_section *section = &d->sections[at];
+        if (section->parent == at)
+            return false;
+        if (title_key(d->titles.text + section->title, section->title_length) == key)
+            return true;
+    }
+    return false;
+}
+
 static bool add_sections(const struct outline *outline, size_t from, struct ll_document *d, struct doc_file *file,
                          size_t first_paragraph, size_t open)
 {
-    int levels[MOST_RANKS];
     size_t next = from;
-    rank_levels(outline, from, levels);
     for (size_t p = first_paragraph; p < d->paragraph_count; p++) {
         if (next < outline->count && outline->entries[next].paragraph == p) {
             const struct outline_entry *entry = &outline->entries[next++];
-            struct doc_section *section =
-                open_section(d, &open, levels[entry->rank % MOST_RANKS], d->paragraphs[p].first);
+            if (repeats_open_title(d, open, d->text.text + entry->first, entry->last - entry->first)) {
+                d->paragraphs[p].kind = PARAGRAPH_CONTENTS;
+                d->paragraphs[p].section = open;
+                continue;
+            }
+            struct doc_section *section = open_section(d, &open, entry->rank, d->paragraphs[p].first);
             if (!section)
                 return false;
             put_title(d, section, d->text.text + entry->first, entry->last - entry->first);
@@ -178,13 +205,49 @@ static bool add_sections(const struct outline *outline, size_t from, struct ll_d
     return true;
 }
 
+/* A short first line that is no sentence names the text: the title on a cover, the name on a letter. */
+static size_t first_line_title(const struct ll_document *d, size_t first_paragraph)
+{
+    if (first_paragraph >= d->paragraph_count)
+        return 0;
+    const struct doc_paragraph *p = &d->paragraphs[first_paragraph];
+    const char *text = d->text.text + p->first;
+    const char *newline = memchr(text, '\n', p->last - p->first);
+    size_t line = newline ? (size_t)(newline - text) : p->last - p->first;
+    size_t lines = 1;
+    for (size_t i = 0; i < p->last - p->first && lines < 8; i++)
+        lines += text[i] == '\n';
+    return p->kind == PARAGRAPH_PROSE && lines <= 5 && line <= LONGEST_FIRST_LINE && line >= 3 &&
+                   !sentence_is_closed(text, line) && text[line - 1] != ',' && text[line - 1] != ':' ? line : 0;
+}
+
+/* Where sections carry numbers, a single word in capitals inside a PDF is a term or a table's head. */
+static void drop_terms(struct outline *outline, struct ll_document *d, const struct doc_file *file)
+{
+    size_t kept = 0, numbered = 0;
+    for (size_t i = 0; i < outline->count; i++)
+        numbered += outline->entries[i].rank > HEADING_NUMBERED && outline->entries[i].rank < HEADING_MARKDOWN;
+    if (file->kind != KIND_PDF || numbered < 3)
+        return;
+    for (size_t i = 0; i < outline->count; i++) {
+        struct outline_entry *entry = &outline->entries[i];
+        const char *title = d->text.text + entry->first;
+        if (entry->rank != HEADING_CAPITALS || memchr(title, ' ', entry->last - entry->first))
+            outline->entries[kept++] = *entry;
+        else
+            d->paragraphs[entry->paragraph].kind = PARAGRAPH_PROSE;
+    }
+    outline->count = kept;
+}
+
 bool outline_build(struct outline *outline, struct ll_document *document, struct doc_file *file,
                    size_t first_paragraph, const char *title, const char *name)
 {
     drop_contents(outline, document->paragraphs);
     drop_guesses(outline, document->paragraphs, document->paragraph_count - first_paragraph);
+    drop_terms(outline, document, file);
     size_t open = SIZE_MAX;
-    struct doc_section *root = open_section(document, &open, 1, file->first);
+    struct doc_section *root = open_section(document, &open, 0, file->first);
     if (!root)
         return false;
     file->section = open;
@@ -194,6 +257,9 @@ bool outline_build(struct outline *outline, struct ll_document *document, struct
     else if (titled)
         put_title(document, root, document->text.text + outline->entries[0].first,
                   outline->entries[0].last - outline->entries[0].first);
+    else if (first_line_title(document, first_paragraph))
+        put_title(document, root, document->text.text + document->paragraphs[first_paragraph].first,
+                  first_line_title(document, first_paragraph));
     else
         put_title(document, root, name, strlen(name));
     return add_sections(outline, titled, document, file, first_paragraph, open) && !document->titles.failed;

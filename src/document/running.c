@@ -15,6 +15,8 @@ struct edge { /* one line near an edge of its page */
     uint64_t masked, exact;
     int64_t first_offset, last_offset; /* the line's first and last number minus its page */
     size_t line, page;
+    bool outermost; /* among the first two or last two lines of its page */
+    bool words;     /* holds letters, not only numbers, and stands at the top */
 };
 
 /* ---- one line ------------------------------------------------------------------------------------- */
@@ -111,6 +113,16 @@ static bool is_running(const struct edge *edges, size_t count, size_t pages)
            constant_offsets(edges, count, false) * 5 >= count * 3;
 }
 
+/* The head of a chapter: the same words at the top of pages that follow each other or face each other.
+ * Its first page keeps it, for that may be the chapter's only title. */
+static void mark_neighbours(struct edge *edges, size_t count, struct page_line *lines)
+{
+    for (size_t i = 1; i < count; i++)
+        if (edges[i].exact == edges[i - 1].exact && edges[i].masked == edges[i - 1].masked && edges[i].outermost &&
+            edges[i - 1].outermost && edges[i].page - edges[i - 1].page <= 2 && edges[i].page > edges[i - 1].page)
+            lines[edges[i].line].dropped = true;
+}
+
 static void mark_groups(struct edge *edges, size_t count, size_t pages, struct page_line *lines)
 {
     qsort(edges, count, sizeof *edges, compare_edges);
@@ -120,8 +132,9 @@ static void mark_groups(struct edge *edges, size_t count, size_t pages, struct p
         if (!is_running(edges + first, next - first, pages))
             continue;
         for (size_t i = first; i < next; i++)
-            lines[edges[i].line].dropped = true;
+            lines[edges[i].line].dropped = !(edges[i].page == 0 && edges[i].words);
     }
+    mark_neighbours(edges, count, lines);
 }
 
 static size_t collect(const char *text, const struct page_line *lines, size_t first, size_t next, struct edge *edges)
@@ -136,7 +149,10 @@ static size_t collect(const char *text, const struct page_line *lines, size_t fi
         seen++;
         if (!top && !bottom)
             continue;
-        edges[used] = describe(text, &lines[i], !top || (bottom && seen > filled / 2));
+        bool low = !top || (bottom && seen > filled / 2);
+        edges[used] = describe(text, &lines[i], low);
+        edges[used].outermost = seen <= 2 || filled - seen < 2;
+        edges[used].words = !low && lines[i].last - lines[i].first > 3;
         edges[used++].line = i;
     }
     return used;

@@ -16,7 +16,8 @@ struct page_line {
 
 /* Marks the lines to leave out. A line counts as running when it, its digits hidden, stands at the
  * same edge of more than half of the pages (a third, when at least five: left and right pages), and
- * either its words repeat or its number counts the pages: a "Chapter 3" above each chapter stays.
+ * either its words repeat or its number counts the pages: a "Chapter 3" above each chapter stays. So
+ * do words at the top of the first page (a title), and the first of a chapter's own running heads.
  * lines are in page order. false: no memory. */
 bool running_mark(const char *text, struct page_line *lines, size_t count, size_t pages);
 

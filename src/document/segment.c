@@ -92,6 +92,8 @@ static size_t take_underlined(struct segmenter *s, size_t first, size_t last)
     if (!heading_underline(s->text + end + 1, under_end - end - 1, end - first, &level))
         return first;
     struct heading heading = {HEADING_MARKDOWN + level - 1, 0, end - first, level == 1};
+    if (s->file->kind != KIND_MARKDOWN && !heading_numbered(s->text + first, end - first, &heading))
+        heading = (struct heading){HEADING_CAPITALS + level - 1, 0, end - first, level == 1};
     while (heading.first < heading.last && s->text[first + heading.first] == ' ')
         heading.first++;
     add_heading(s, first, under_end, &heading, first);
@@ -120,7 +122,9 @@ static void add_pdf_block(struct segmenter *s, size_t first, size_t last)
     for (size_t at = first, end; at < last; at = end + 1) {
         struct heading heading;
         end = line_end(s, at, last);
-        if (may_open && end < last && heading_opening(s->text + at, end - at, &heading)) {
+        size_t below = end < last ? line_end(s, end + 1, last) : end;
+        if (may_open && end < last &&
+            heading_opening(s->text + at, end - at, s->text + end + 1, below - end - 1, &heading)) {
             add_prose(s, start, at > start ? at - 1 : start);
             add_heading(s, at, end, &heading, at);
             start = end + 1;
