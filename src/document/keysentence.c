@@ -1,0 +1,162 @@
+/* The sentences that say most about a document, without any model.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "document/keysentence.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "document/sentence.h"
+
+enum { BEST = 8 /* most sentences picked of one window */, LONGEST_PLAIN = 60 /* words */ };
+
+/* ---- scores ------------------------------------------------------------------------------------------------------------- */
+
+struct shape {
+    size_t words, content, numbers, shouted;
+    double weight;
+    size_t focus;
+};
+
+static struct shape measure(const struct terms *terms, const char *text, size_t length)
+{
+    struct words walk = words_of(text, length);
+    struct word word;
+    struct shape shape = {0};
+    uint64_t seen[64];
+    size_t seen_count = 0;
+    while (words_next(&walk, &word)) {
+        bool again = false;
+        for (size_t i = 0; i < seen_count && !again; i++)
+            again = seen[i] == word.hash;
+        shape.words++;
+        shape.numbers += word.number;
+        shape.shouted += word.shouted;
+        if (again || word.common)
+            continue;
+        if (seen_count < 64)
+            seen[seen_count++] = word.hash;
+        shape.content++;
+        shape.weight += terms_weight(terms, &word);
+        shape.focus += word_set_has(&terms->focus, word.hash);
+    }
+    return shape;
+}
+
+/* A sentence that leans on the one before it reads badly alone. */
+static bool leans_back(const char *text, size_t length)
+{
+    static const char *const openings[] = {"However",   "But ",      "And ",      "It ",      "This ",    "These ",
+                                           "They ",     "He ",       "She ",      "Such ",    "Thus",     "Therefore",
+                                           "Moreover",  "Also",      "In addition", "For example", "So ",  "Then ",
+                                           "Otherwise", "Again",     "That ",     "Those ",   "Nor ",     "Or ",
+                                           "Finally",   "Further"};
+    for (size_t i = 0; i < sizeof openings / sizeof openings[0]; i++) {
+        size_t n = strlen(openings[i]);
+        if (length > n && memcmp(text, openings[i], n) == 0)
+            return true;
+    }
+    return false;
+}
+
+double keysentence_score(const struct terms *terms, const char *text, size_t length)
+{
+    struct shape shape = measure(terms, text, length);
+    if (shape.words == 0)
+        return 0;
+    double score = shape.weight / sqrt(8.0 + (double)shape.words);
+    if (shape.words < 7)
+        score *= 0.3;
+    if (shape.words > LONGEST_PLAIN)
+        score *= 0.5;
+    else if (shape.words > 38)
+        score *= 0.8;
+    if (shape.numbers * 3 > shape.words || shape.shouted * 2 > shape.words)
+        score *= 0.3;
+    if (!sentence_is_closed(text, length))
+        score *= 0.3;
+    if (text[length - 1] == '?' || leans_back(text, length))
+        score *= 0.6;
+    unsigned char first = (unsigned char)text[0];
+    if (first < 0x80 && !(first >= 'A' && first <= 'Z') && first != '"')
+        score *= 0.5;
+    return score * (1.0 + (double)(shape.focus < 4 ? shape.focus : 4));
+}
+
+/* ---- choosing in a window ------------------------------------------------------------------------------------------------- */
+
+static double score_at(const struct ll_document *d, const struct terms *terms, size_t index)
+{
+    const struct doc_sentence *s = &d->sentences[index];
+    const struct doc_paragraph *p = &d->paragraphs[s->paragraph];
+    double score = keysentence_score(terms, d->text.text + s->first, s->last - s->first);
+    if (p->kind != PARAGRAPH_PROSE)
+        return score * (p->kind == PARAGRAPH_HEADING ? 0.05 : 0.02);
+    bool first_in_paragraph = index == 0 || d->sentences[index - 1].paragraph != s->paragraph;
+    bool after_heading = first_in_paragraph && s->paragraph > 0 &&
+                         d->paragraphs[s->paragraph - 1].kind == PARAGRAPH_HEADING;
+    if (after_heading || s->paragraph == 0)
+        score *= 1.35;
+    else if (first_in_paragraph)
+        score *= 1.1;
+    return score;
+}
+
+struct pick {
+    size_t sentence;
+    double score;
+};
+
+static bool repeats_any(const struct ll_document *d, const struct pick *picks, size_t count, size_t sentence)
+{
+    const struct doc_sentence *s = &d->sentences[sentence];
+    for (size_t i = 0; i < count; i++) {
+        const struct doc_sentence *other = &d->sentences[picks[i].sentence];
+        if (claim_repeats(d->text.text + s->first, s->last - s->first, d->text.text + other->first,
+                          other->last - other->first))
+            return true;
+    }
+    return false;
+}
+
+/* Keeps the best `most`, best first. */
+static size_t keep_best(const struct ll_document *d, struct pick *picks, size_t count, size_t most, struct pick new)
+{
+    size_t at = count;
+    while (at > 0 && picks[at - 1].score < new.score)
+        at--;
+    if (at >= most || repeats_any(d, picks, at, new.sentence))
+        return count;
+    count += count < most;
+    for (size_t i = count - 1; i > at; i--)
+        picks[i] = picks[i - 1];
+    picks[at] = new;
+    return count;
+}
+
+static bool add_pick(const struct ll_document *d, const struct pick *pick, size_t window, struct claim_list *out)
+{
+    const struct doc_sentence *s = &d->sentences[pick->sentence];
+    struct claim claim = {.window = window, .first = s->first, .last = s->last, .support = 1.0f,
+                          .score = (float)pick->score, .quoted = true};
+    return claim_add(out, d->text.text + s->first, s->last - s->first, &claim);
+}
+
+bool keysentence_pick(const struct ll_document *d, const struct terms *terms, const struct window *w, size_t window_index,
+                      size_t most, struct claim_list *out)
+{
+    struct pick picks[BEST];
+    size_t count = 0;
+    most = most < BEST ? most : BEST;
+    for (size_t i = document_sentence(d, w->first); i < d->sentence_count && d->sentences[i].first < w->last; i++)
+        count = keep_best(d, picks, count, most, (struct pick){i, score_at(d, terms, i)});
+    for (size_t added = 0, low = 0; added < count; added++) {
+        size_t next = SIZE_MAX;
+        for (size_t i = 0; i < count; i++)
+            if (picks[i].sentence >= low && (next == SIZE_MAX || picks[i].sentence < picks[next].sentence))
+                next = i;
+        if (!add_pick(d, &picks[next], window_index, out))
+            return false;
+        low = picks[next].sentence + 1;
+    }
+    return true;
+}
