@@ -6,7 +6,8 @@
 
 enum { RUN = 6, LEAST_WORDS = 4, MOST_LOCATED = 64 /* different words of a claim looked for */ };
 
-/* ---- runs of words ---------------------------------------------------------------------------------------------- */
+/* ---- runs of words
+ * ---------------------------------------------------------------------------------------------- */
 
 /* Calls for each run of RUN words with its hash; stops when fn returns false. */
 static bool each_run(const char *text, size_t length, bool (*fn)(void *context, uint64_t key), void *context)
@@ -40,7 +41,8 @@ static bool lacks_run(void *context, uint64_t key)
     return !word_set_has(context, key);
 }
 
-/* ---- loading -------------------------------------------------------------------------------------------------------- */
+/* ---- loading
+ * -------------------------------------------------------------------------------------------------------- */
 
 bool check_load(struct checker *c, const char *text, size_t length, const char *instruction)
 {
@@ -71,7 +73,8 @@ void check_fini(struct checker *c)
     *c = (struct checker){0};
 }
 
-/* ---- talk about the text ----------------------------------------------------------------------------------------------- */
+/* ---- talk about the text
+ * ----------------------------------------------------------------------------------------------- */
 
 /* Folds to lower-case words with single blanks, a blank at both ends. */
 static size_t fold(const char *text, size_t length, char *out, size_t cap)
@@ -109,16 +112,34 @@ static bool text_has_phrase(const struct checker *c, const char *phrase)
 
 static bool is_meta(const struct checker *c, const char *sentence, size_t length)
 {
-    static const char *const never[] = {" as an ai ", " language model ", " i am ", " i'm ", " i can ", " i will ",
-                                        " i have ", " smollm ", " hugging face ", " assistant ", " summarize ",
-                                        " summarise ", " summarized ", " summarises ", " summarizes ", " in summary ",
-                                        " here is ", " here are ", " three sentences ", " 3 sentences ", " sure "};
+    static const char *const never[] = {" as an ai ",
+                                        " language model ",
+                                        " i am ",
+                                        " i'm ",
+                                        " i can ",
+                                        " i will ",
+                                        " i have ",
+                                        " smollm ",
+                                        " hugging face ",
+                                        " assistant ",
+                                        " summarize ",
+                                        " summarise ",
+                                        " summarized ",
+                                        " summarises ",
+                                        " summarizes ",
+                                        " in summary ",
+                                        " here is ",
+                                        " here are ",
+                                        " three sentences ",
+                                        " 3 sentences ",
+                                        " sure "};
     static const char *const unless_there[] = {
-        " the text ", " this text ", " the passage ", " this passage ", " the summary ", " this summary ", " summary ",
-        " the article ", " this article ", " the author ", " the paragraph ", " this paragraph ", " the excerpt ",
-        " the document ", " this document ", " the section ", " this section ", " the chapter ", " the provided ",
-        " the given ", " text above ", " above text ", " text provided ", " the reader ", " the writer ", " the essay ",
-        " the speaker ", " the notes "};
+        " the text ",      " this text ",      " the passage ",   " this passage ", " the summary ",
+        " this summary ",  " summary ",        " the article ",   " this article ", " the author ",
+        " the paragraph ", " this paragraph ", " the excerpt ",   " the document ", " this document ",
+        " the section ",   " this section ",   " the chapter ",   " the provided ", " the given ",
+        " text above ",    " above text ",     " text provided ", " the reader ",   " the writer ",
+        " the essay ",     " the speaker ",    " the notes "};
     char folded[2048];
     fold(sentence, length, folded, sizeof folded);
     for (size_t i = 0; i < sizeof never / sizeof never[0]; i++)
@@ -144,7 +165,8 @@ static bool is_broken(const char *sentence, size_t length)
            (length && sentence[length - 1] == ':');
 }
 
-/* ---- the sentence -------------------------------------------------------------------------------------------------------- */
+/* ---- the sentence
+ * -------------------------------------------------------------------------------------------------------- */
 
 static bool is_known_number(const struct checker *c, const char *sentence, const struct word *word)
 {
@@ -168,7 +190,8 @@ static bool is_known_number(const struct checker *c, const char *sentence, const
     return parts > 1;
 }
 
-enum check_verdict check_sentence(const struct checker *c, const char *sentence, size_t length, float *ret_support)
+enum check_verdict check_sentence(const struct checker *c, const char *sentence, size_t length,
+                                  float *ret_support)
 {
     struct words walk = words_of(sentence, length);
     struct word word;
@@ -207,10 +230,12 @@ enum check_verdict check_sentence(const struct checker *c, const char *sentence,
 
 bool check_is_quoted(const struct checker *c, const char *sentence, size_t length)
 {
-    return words_count(sentence, length) >= RUN && each_run(sentence, length, has_run, (void *)(uintptr_t)&c->runs);
+    return words_count(sentence, length) >= RUN &&
+           each_run(sentence, length, has_run, (void *)(uintptr_t)&c->runs);
 }
 
-/* ---- where it comes from ------------------------------------------------------------------------------------------------- */
+/* ---- where it comes from
+ * ------------------------------------------------------------------------------------------------- */
 
 static size_t list_words(const char *claim, size_t length, uint64_t *hashes)
 {
@@ -228,7 +253,8 @@ static size_t list_words(const char *claim, size_t length, uint64_t *hashes)
 }
 
 /* Which of the words the sentence holds, as bits. */
-static uint64_t words_held(const char *text, size_t length, const uint64_t *hashes, size_t count, size_t *ret_words)
+static uint64_t words_held(const char *text, size_t length, const uint64_t *hashes, size_t count,
+                           size_t *ret_words)
 {
     struct words walk = words_of(text, length);
     struct word word;
@@ -250,14 +276,15 @@ struct best {
 };
 
 /* The sentence with most of the wanted words; of equals the shorter, then the earlier. */
-static struct best find_best(const struct ll_document *d, size_t first, size_t last, const uint64_t *hashes, size_t count,
-                             uint64_t wanted)
+static struct best find_best(const struct ll_document *d, size_t first, size_t last, const uint64_t *hashes,
+                             size_t count, uint64_t wanted)
 {
     struct best best = {SIZE_MAX, 0, 0};
     for (size_t i = document_sentence(d, first); i < d->sentence_count && d->sentences[i].first < last; i++) {
         size_t words;
         const struct doc_sentence *s = &d->sentences[i];
-        uint64_t held = words_held(d->text.text + s->first, s->last - s->first, hashes, count, &words) & wanted;
+        uint64_t held =
+            words_held(d->text.text + s->first, s->last - s->first, hashes, count, &words) & wanted;
         double value = (double)__builtin_popcountll(held) - 0.004 * (double)words;
         if (held && value > best.value)
             best = (struct best){i, value, held};

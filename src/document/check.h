@@ -11,16 +11,16 @@
 
 enum check_verdict {
     CHECK_GOOD,
-    CHECK_SHORT,   /* fewer than four words, or no content words */
-    CHECK_NUMBER,  /* a number that the text does not have */
-    CHECK_NAME,    /* a name that the text does not have */
-    CHECK_WORDS,   /* fewer than four in five of its content words are there */
-    CHECK_META,    /* talks of the text, the summary or the assistant */
-    CHECK_ECHO,    /* repeats the instruction */
-    CHECK_BROKEN   /* code, lists, unbalanced quotes: no sentence */
+    CHECK_SHORT,  /* fewer than four words, or no content words */
+    CHECK_NUMBER, /* a number that the text does not have */
+    CHECK_NAME,   /* a name that the text does not have */
+    CHECK_WORDS,  /* fewer than four in five of its content words are there */
+    CHECK_META,   /* talks of the text, the summary or the assistant */
+    CHECK_ECHO,   /* repeats the instruction */
+    CHECK_BROKEN  /* code, lists, unbalanced quotes: no sentence */
 };
 
-struct checker { /* zero-initialised storage is ready for check_load */
+struct checker {      /* zero-initialised storage is ready for check_load */
     const char *text; /* of the window; borrowed */
     size_t length;
     struct word_set stems, exact, runs; /* runs: six words in a row */
@@ -37,7 +37,7 @@ void check_fini(struct checker *checker);
 
 /* The sentences of the document in [first, last) that the claim rests on: the best one, and a second one
  * when much of the claim is only there. */
-void check_locate(const struct ll_document *document, size_t first, size_t last, const char *claim, size_t length,
-                  size_t *ret_first, size_t *ret_last);
+void check_locate(const struct ll_document *document, size_t first, size_t last, const char *claim,
+                  size_t length, size_t *ret_first, size_t *ret_last);
 
 #endif

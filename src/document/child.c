@@ -34,7 +34,7 @@ void child_result_fini(struct child_result *result)
     *result = (struct child_result){0};
 }
 
-/* ---- start ----------------------------------------------------------------------------------------- */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 static bool find_program(const char *name, struct strbuf *ret)
 {
@@ -65,7 +65,8 @@ static _Noreturn void become(const char *program, char *const *argv, int input, 
                              const struct child_limits *limits)
 {
     (void)setpgid(0, 0);
-    int high = fcntl(input, F_DUPFD, 16), high_out = fcntl(out, F_DUPFD, 16), high_err = fcntl(err, F_DUPFD, 16);
+    int high = fcntl(input, F_DUPFD, 16), high_out = fcntl(out, F_DUPFD, 16),
+        high_err = fcntl(err, F_DUPFD, 16);
     int null = open("/dev/null", O_RDONLY);
     if (high < 0 || high_out < 0 || high_err < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0 ||
         dup2(high_out, STDOUT_FILENO) < 0 || dup2(high_err, STDERR_FILENO) < 0 || dup2(high, INPUT_FD) < 0)
@@ -90,7 +91,8 @@ static bool make_pipe(int ends[2])
     return true;
 }
 
-static ll_status start(struct child *child, const char *program, const char *const *argv, int input, ll_error *error)
+static ll_status start(struct child *child, const char *program, const char *const *argv, int input,
+                       ll_error *error)
 {
     int out[2], err[2];
     if (!make_pipe(out))
@@ -115,7 +117,7 @@ static ll_status start(struct child *child, const char *program, const char *con
     return error_errno(error, "child", argv[0], reason);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Takes what is there. *fd becomes -1 at the end of the stream. */
 static void drain(int *fd, struct strbuf *into, size_t most, bool *ret_more)
@@ -191,8 +193,8 @@ static void finish(struct child *child, const ll_cancel *cancel, double deadline
     result->exit_code = state >= 0 && WIFEXITED(state) ? WEXITSTATUS(state) : -1;
 }
 
-ll_status child_run(const char *const *argv, int input, const struct child_limits *limits, const ll_cancel *cancel,
-                    struct child_result *ret, ll_error *error)
+ll_status child_run(const char *const *argv, int input, const struct child_limits *limits,
+                    const ll_cancel *cancel, struct child_result *ret, ll_error *error)
 {
     struct strbuf program = {0};
     *ret = (struct child_result){0};

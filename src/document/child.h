@@ -12,9 +12,9 @@
 #define CHILD_INPUT "/dev/fd/3" /* how arguments name the input */
 
 struct child_limits {
-    size_t memory_bytes;  /* address space */
-    size_t output_bytes;  /* standard output; more kills the child */
-    double seconds;       /* of wall clock; the processor limit follows from it */
+    size_t memory_bytes; /* address space */
+    size_t output_bytes; /* standard output; more kills the child */
+    double seconds;      /* of wall clock; the processor limit follows from it */
 };
 
 struct child_result {
@@ -25,8 +25,8 @@ struct child_result {
 
 /* argv[0] is looked up in PATH: LL_NOT_FOUND (no text set) when it is not there. LL_OK says that the
  * child ran and ended in whatever way; LL_CANCELLED that it was killed within 0.1 s. */
-ll_status child_run(const char *const *argv, int input, const struct child_limits *limits, const ll_cancel *cancel,
-                    struct child_result *ret, ll_error *error);
+ll_status child_run(const char *const *argv, int input, const struct child_limits *limits,
+                    const ll_cancel *cancel, struct child_result *ret, ll_error *error);
 void child_result_fini(struct child_result *result);
 
 #endif

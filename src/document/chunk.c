@@ -20,7 +20,7 @@ struct chunker {
     struct token_list tokens; /* scratch */
     struct strbuf text;       /* scratch */
     struct window_list *windows;
-    size_t room;              /* tokens of text in a window, path and seams left out */
+    size_t room; /* tokens of text in a window, path and seams left out */
     ll_error *error;
 };
 
@@ -30,7 +30,8 @@ void window_list_fini(struct window_list *list)
     *list = (struct window_list){0};
 }
 
-/* ---- counting ---------------------------------------------------------------------------------------------- */
+/* ---- counting
+ * ---------------------------------------------------------------------------------------------- */
 
 static ll_status count_tokens(struct chunker *c, const char *text, size_t length, size_t *ret)
 {
@@ -79,7 +80,8 @@ static uint64_t section_tokens(const struct chunker *c, const struct doc_section
            c->before[document_sentence(c->document, section->first)];
 }
 
-/* ---- text of a window ----------------------------------------------------------------------------------------- */
+/* ---- text of a window
+ * ----------------------------------------------------------------------------------------- */
 
 void window_text(const struct ll_document *d, const struct window *w, struct strbuf *out)
 {
@@ -105,7 +107,8 @@ static ll_status count_window(struct chunker *c, struct window *w)
     return count_tokens(c, strbuf_text(&c->text), c->text.length, &w->tokens);
 }
 
-/* ---- borders --------------------------------------------------------------------------------------------------- */
+/* ---- borders
+ * --------------------------------------------------------------------------------------------------- */
 
 /* What begins at sentence i (> 0): how good a place for a cut. */
 enum strength { CUT_LINE, CUT_SENTENCE, CUT_PARAGRAPH, CUT_HEADING /* + depth counted from the deepest */ };
@@ -169,7 +172,8 @@ static size_t best_cut(const struct chunker *c, size_t start, size_t limit)
         if (filled * 3 < full || (filled * 3 < full * 2 && strength < CUT_HEADING))
             continue;
         uint64_t hash = strength == CUT_PARAGRAPH ? content_hash(c, i) : 0;
-        if (strength > best_strength || (strength == CUT_PARAGRAPH && strength == best_strength && hash < best_hash)) {
+        if (strength > best_strength ||
+            (strength == CUT_PARAGRAPH && strength == best_strength && hash < best_hash)) {
             best = i;
             best_strength = strength;
             best_hash = hash;
@@ -192,7 +196,8 @@ static size_t fitting_end(const struct chunker *c, size_t start, size_t last, ui
     return low;
 }
 
-/* ---- windows ---------------------------------------------------------------------------------------------------- */
+/* ---- windows
+ * ---------------------------------------------------------------------------------------------------- */
 
 static ll_status push(struct chunker *c, const struct window *w)
 {
@@ -217,7 +222,8 @@ static size_t overlap_start(const struct chunker *c, size_t start, size_t lowest
         return start;
     while (at > lowest && start - at < MOST_OVERLAP) {
         const struct doc_paragraph *p = &d->paragraphs[d->sentences[at - 1].paragraph];
-        if (p->section != section || p->kind != PARAGRAPH_PROSE || c->before[start] - c->before[at - 1] > c->job->overlap)
+        if (p->section != section || p->kind != PARAGRAPH_PROSE ||
+            c->before[start] - c->before[at - 1] > c->job->overlap)
             break;
         at--;
     }
@@ -235,7 +241,9 @@ static ll_status split_sentence(struct chunker *c, size_t sentence, size_t first
     const struct ll_document *d = c->document;
     size_t last = d->sentences[sentence].last;
     for (size_t at = first; at < last;) {
-        struct window w = {.first = at, .text_first = at, .section = byte_section(c, sentence),
+        struct window w = {.first = at,
+                           .text_first = at,
+                           .section = byte_section(c, sentence),
                            .path = c->job->tokens >= WINDOW_WITH_PATH};
         size_t length = last - at;
         for (;;) {
@@ -244,7 +252,8 @@ static ll_status split_sentence(struct chunker *c, size_t sentence, size_t first
             if (w.tokens <= c->job->tokens || length <= 1)
                 break;
             size_t guess = (size_t)((double)length * (double)c->job->tokens / (double)w.tokens);
-            size_t shorter = sentence_cut(d->text.text + at, last - at, guess < length / 2 ? length / 2 : guess);
+            size_t shorter =
+                sentence_cut(d->text.text + at, last - at, guess < length / 2 ? length / 2 : guess);
             if (shorter >= length)
                 shorter = sentence_cut(d->text.text + at, last - at, length / 2);
             if (shorter >= length)
@@ -279,12 +288,14 @@ static size_t choose_end(const struct chunker *c, size_t start, size_t end, size
     return best_cut(c, start, limit);
 }
 
-static ll_status add_window(struct chunker *c, size_t *start, size_t end, size_t file_first, size_t first_sentence)
+static ll_status add_window(struct chunker *c, size_t *start, size_t end, size_t file_first,
+                            size_t first_sentence)
 {
     const struct ll_document *d = c->document;
     size_t overlap = overlap_start(c, *start, first_sentence);
     size_t used = (size_t)(c->before[*start] - c->before[overlap]);
-    struct window w = {.first = start_of(c, *start, file_first, first_sentence), .section = byte_section(c, *start)};
+    struct window w = {.first = start_of(c, *start, file_first, first_sentence),
+                       .section = byte_section(c, *start)};
     w.path = c->job->tokens >= WINDOW_WITH_PATH;
     w.text_first = overlap == *start ? w.first : d->sentences[overlap].first;
     size_t stop = choose_end(c, *start, end, c->room > used ? c->room - used : 1);
@@ -307,7 +318,8 @@ static ll_status add_window(struct chunker *c, size_t *start, size_t end, size_t
 
 static ll_status chunk_file(struct chunker *c, const struct doc_file *file)
 {
-    size_t first = document_sentence(c->document, file->first), end = document_sentence(c->document, file->last);
+    size_t first = document_sentence(c->document, file->first),
+           end = document_sentence(c->document, file->last);
     for (size_t start = first, count = 0; start < end; count++) {
         if (count % 16 == 0)
             LL_TRY(check(c, c->document->sentences[start].first));
@@ -343,12 +355,13 @@ static ll_status chunk_all(struct chunker *c)
     return LL_OK;
 }
 
-ll_status chunk_make(const struct chunking *job, struct window_list *ret, uint64_t *ret_tokens, ll_error *error)
+ll_status chunk_make(const struct chunking *job, struct window_list *ret, uint64_t *ret_tokens,
+                     ll_error *error)
 {
     struct chunker c = {.job = job, .document = job->document, .windows = ret, .error = error};
     if (!job->whole && job->tokens < WINDOW_LEAST)
-        return error_set(error, LL_ARGUMENT, "plan", "windows of %zu tokens are too small; %d is the least", job->tokens,
-                         (int)WINDOW_LEAST);
+        return error_set(error, LL_ARGUMENT, "plan", "windows of %zu tokens are too small; %d is the least",
+                         job->tokens, (int)WINDOW_LEAST);
     size_t path = job->tokens >= WINDOW_WITH_PATH ? WINDOW_PATH_MAX / 4 : 2;
     c.room = job->tokens > path ? job->tokens - path : 1;
     ll_status status = chunk_all(&c);

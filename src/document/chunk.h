@@ -11,11 +11,11 @@
 #include "document/llm.h"
 
 struct window {
-    size_t first, last;  /* bytes it owns */
-    size_t text_first;   /* ≤ first: where the overlap begins */
-    size_t section;      /* the deepest section that holds the beginning */
-    size_t tokens;       /* of window_text, counted by the model's tokenizer */
-    bool path;           /* its heading path stands above its text */
+    size_t first, last; /* bytes it owns */
+    size_t text_first;  /* ≤ first: where the overlap begins */
+    size_t section;     /* the deepest section that holds the beginning */
+    size_t tokens;      /* of window_text, counted by the model's tokenizer */
+    bool path;          /* its heading path stands above its text */
 };
 
 struct window_list { /* zero-initialised storage is empty */
@@ -23,8 +23,11 @@ struct window_list { /* zero-initialised storage is empty */
     size_t count, capacity;
 };
 
-enum { WINDOW_LEAST = 32 /* tokens; fewer are refused */, WINDOW_PATH_MAX = 120 /* bytes of heading path */,
-       WINDOW_WITH_PATH = 256 /* tokens; smaller windows go without */ };
+enum {
+    WINDOW_LEAST = 32 /* tokens; fewer are refused */,
+    WINDOW_PATH_MAX = 120 /* bytes of heading path */,
+    WINDOW_WITH_PATH = 256 /* tokens; smaller windows go without */
+};
 
 struct chunking {
     const struct ll_document *document;
@@ -35,7 +38,8 @@ struct chunking {
     const ll_run *run;
 };
 
-ll_status chunk_make(const struct chunking *chunking, struct window_list *ret, uint64_t *ret_tokens, ll_error *error);
+ll_status chunk_make(const struct chunking *chunking, struct window_list *ret, uint64_t *ret_tokens,
+                     ll_error *error);
 /* What the model reads of a window: heading path, a blank line, overlap and own text, ends trimmed. */
 void window_text(const struct ll_document *document, const struct window *window, struct strbuf *out);
 void window_list_fini(struct window_list *list);

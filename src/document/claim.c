@@ -25,7 +25,8 @@ bool claim_add(struct claim_list *list, const char *text, size_t length, const s
     }
     struct claim claim = *rest;
     claim.text = strbuf_take(&copy, &claim.length);
-    if (!claim.text || !mem_grow((void **)&list->items, &list->capacity, list->count + 1, sizeof *list->items)) {
+    if (!claim.text ||
+        !mem_grow((void **)&list->items, &list->capacity, list->count + 1, sizeof *list->items)) {
         mem_free(claim.text);
         return false;
     }

@@ -16,7 +16,8 @@ void ll_document_options_init(ll_document_options *options)
     *options = (ll_document_options){.size = sizeof *options};
 }
 
-/* ---- building ---------------------------------------------------------------------------------------------- */
+/* ---- building
+ * ---------------------------------------------------------------------------------------------- */
 
 static ll_status check_options(const ll_document_options *given, ll_document_options *ret, ll_error *error)
 {
@@ -24,8 +25,10 @@ static ll_status check_options(const ll_document_options *given, ll_document_opt
     if (!given)
         return LL_OK;
     if (given->size != sizeof *given)
-        return error_set(error, LL_VERSION, "document", "document options of %zu bytes, %zu known: call "
-                         "ll_document_options_init", given->size, sizeof *given);
+        return error_set(error, LL_VERSION, "document",
+                         "document options of %zu bytes, %zu known: call "
+                         "ll_document_options_init",
+                         given->size, sizeof *given);
     *ret = *given;
     return LL_OK;
 }
@@ -94,8 +97,8 @@ static ll_status finish(struct ll_document *d, ll_error *error)
     return LL_OK;
 }
 
-static ll_status add_path(struct ll_document *d, const char *path, const ll_document_options *options, const ll_run *run,
-                          ll_error *error)
+static ll_status add_path(struct ll_document *d, const char *path, const ll_document_options *options,
+                          const ll_run *run, ll_error *error)
 {
     struct reading reading = {.notes = &d->notes};
     ll_status status = source_read(path, options, run, &reading, error);
@@ -105,8 +108,8 @@ static ll_status add_path(struct ll_document *d, const char *path, const ll_docu
     return status;
 }
 
-ll_status ll_document_open(const char *const *paths, size_t count, const ll_document_options *options, const ll_run *run,
-                           ll_document **ret, ll_error *error)
+ll_status ll_document_open(const char *const *paths, size_t count, const ll_document_options *options,
+                           const ll_run *run, ll_document **ret, ll_error *error)
 {
     ll_document_options checked;
     LL_TRY(check_options(options, &checked, error));
@@ -127,8 +130,8 @@ ll_status ll_document_open(const char *const *paths, size_t count, const ll_docu
     return status;
 }
 
-ll_status ll_document_from_text(const char *text, size_t length, const ll_document_options *options, ll_document **ret,
-                                ll_error *error)
+ll_status ll_document_from_text(const char *text, size_t length, const ll_document_options *options,
+                                ll_document **ret, ll_error *error)
 {
     ll_document_options checked;
     LL_TRY(check_options(options, &checked, error));
@@ -165,7 +168,8 @@ void ll_document_close(ll_document *d)
     mem_free(d);
 }
 
-/* ---- look-ups ---------------------------------------------------------------------------------------------- */
+/* ---- look-ups
+ * ---------------------------------------------------------------------------------------------- */
 
 static const struct doc_file *file_at(const struct ll_document *d, size_t byte)
 {
@@ -196,7 +200,8 @@ size_t document_page(const struct ll_document *d, size_t byte)
     return low - file->first_page + 1;
 }
 
-void document_pages(const struct ll_document *d, size_t first, size_t last, size_t *ret_first, size_t *ret_last)
+void document_pages(const struct ll_document *d, size_t first, size_t last, size_t *ret_first,
+                    size_t *ret_last)
 {
     size_t end = last > first ? last - 1 : first;
     bool one_file = file_at(d, first) == file_at(d, end);
@@ -257,7 +262,8 @@ void document_path(const struct ll_document *d, size_t section, size_t most, str
     }
 }
 
-/* ---- public reading ------------------------------------------------------------------------------------------ */
+/* ---- public reading
+ * ------------------------------------------------------------------------------------------ */
 
 static const char *kinds_of(const struct ll_document *d)
 {
@@ -289,8 +295,8 @@ ll_status ll_document_get_section(const ll_document *d, size_t section, ll_secti
     if (section >= d->section_count)
         return LL_NOT_FOUND;
     const struct doc_section *s = &d->sections[section];
-    *ret = (ll_section){.title = d->titles.text + s->title, .level = s->level, .first_byte = s->first,
-                        .last_byte = s->last};
+    *ret = (ll_section){
+        .title = d->titles.text + s->title, .level = s->level, .first_byte = s->first, .last_byte = s->last};
     document_pages(d, s->first, s->last, &ret->first_page, &ret->last_page);
     return LL_OK;
 }

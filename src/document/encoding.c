@@ -53,7 +53,8 @@ static ll_status take_census(const struct decoding *d, struct census *ret)
         int32_t code = utf8_decode(d->bytes + i, d->length - i, &step);
         ret->nul_even += code == 0 && i % 2 == 0;
         ret->nul_odd += code == 0 && i % 2 == 1;
-        ret->controls += code >= 0 && (code < 0x20 || code == 0x7F) && (code < 0x07 || code > 0x0D) && code != 0x1B;
+        ret->controls +=
+            code >= 0 && (code < 0x20 || code == 0x7F) && (code < 0x07 || code > 0x0D) && code != 0x1B;
         ret->good += code >= 0x80;
         ret->bad += code == UTF8_BAD;
     }
@@ -80,8 +81,8 @@ static const char *by_mark(const char *bytes, size_t length, size_t *ret_mark)
         size_t length;
         const char *name;
     } marks[] = {
-        {"\xEF\xBB\xBF", 3, "UTF-8"},       {"\xFF\xFE\0\0", 4, "UTF-32LE"}, {"\0\0\xFE\xFF", 4, "UTF-32BE"},
-        {"\xFF\xFE", 2, "UTF-16LE"},        {"\xFE\xFF", 2, "UTF-16BE"},     {"\x84\x31\x95\x33", 4, "GB18030"},
+        {"\xEF\xBB\xBF", 3, "UTF-8"}, {"\xFF\xFE\0\0", 4, "UTF-32LE"}, {"\0\0\xFE\xFF", 4, "UTF-32BE"},
+        {"\xFF\xFE", 2, "UTF-16LE"},  {"\xFE\xFF", 2, "UTF-16BE"},     {"\x84\x31\x95\x33", 4, "GB18030"},
     };
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
         if (length >= marks[i].length && memcmp(bytes, marks[i].mark, marks[i].length) == 0) {
@@ -161,11 +162,11 @@ static ll_status put_utf8(struct decoding *d, size_t start)
     return check(d);
 }
 
-/* ---- other encodings through iconv ------------------------------------------------------------ */
+/* ---- other encodings through iconv ----------------------------------------------------------- */
 
 /* Bytes that are wrong in the encoding become U+FFFD, one for each unit skipped. */
-static ll_status convert(const struct decoding *d, iconv_t handle, size_t start, size_t unit, struct strbuf *text,
-                         size_t *ret_broken)
+static ll_status convert(const struct decoding *d, iconv_t handle, size_t start, size_t unit,
+                         struct strbuf *text, size_t *ret_broken)
 {
     char block[16384];
     char *in = (char *)(uintptr_t)(d->bytes + start);
@@ -193,7 +194,8 @@ static ll_status convert(const struct decoding *d, iconv_t handle, size_t start,
     return LL_OK;
 }
 
-static ll_status put_converted(struct decoding *d, const char *encoding, size_t start, bool strict, bool *ret_done)
+static ll_status put_converted(struct decoding *d, const char *encoding, size_t start, bool strict,
+                               bool *ret_done)
 {
     iconv_t handle = iconv_open("UTF-8", encoding);
     *ret_done = false;
@@ -236,12 +238,13 @@ static bool detect(const struct decoding *d, char *encoding)
     return found && encoding[0] && strcmp(encoding, "UTF-8") != 0 && strcmp(encoding, "ASCII") != 0;
 }
 
-/* ---- the ladder -------------------------------------------------------------------------------- */
+/* ---- the ladder ------------------------------------------------------------------------------ */
 
 static ll_status refuse_binary(const struct decoding *d)
 {
     return error_set(d->error, LL_UNREADABLE, "encoding",
-                     "%s is not text: it holds mostly control bytes; give a text, Markdown or PDF file", d->name);
+                     "%s is not text: it holds mostly control bytes; give a text, Markdown or PDF file",
+                     d->name);
 }
 
 static ll_status decode_guessed(struct decoding *d, const struct census *census, char *encoding)
@@ -255,14 +258,18 @@ static ll_status decode_guessed(struct decoding *d, const struct census *census,
     if (detect(d, encoding)) {
         LL_TRY(put_converted(d, encoding, 0, true, &done));
         if (done) {
-            notes_add(d->notes, "%s is not UTF-8: read as %s, which was guessed; name another encoding if words "
-                      "look wrong", d->name, encoding);
+            notes_add(d->notes,
+                      "%s is not UTF-8: read as %s, which was guessed; name another encoding if words "
+                      "look wrong",
+                      d->name, encoding);
             return LL_OK;
         }
     }
     snprintf(encoding, NAME_SIZE, "windows-1252");
-    notes_add(d->notes, "%s is not UTF-8 and its encoding is unclear: read as windows-1252; name another encoding "
-              "if words look wrong", d->name);
+    notes_add(d->notes,
+              "%s is not UTF-8 and its encoding is unclear: read as windows-1252; name another encoding "
+              "if words look wrong",
+              d->name);
     LL_TRY(put_converted(d, "CP1252", 0, false, &done));
     return done ? LL_OK : put_utf8(d, 0);
 }
@@ -275,8 +282,8 @@ static ll_status decode_forced(struct decoding *d, const char *forced, char *enc
     snprintf(encoding, NAME_SIZE, "%s", forced);
     LL_TRY(put_converted(d, forced, marked && strcmp(marked, forced) == 0 ? mark : 0, false, &done));
     return done ? LL_OK
-                : error_set(d->error, LL_ARGUMENT, "encoding", "the encoding \"%.60s\" is not known; iconv -l lists them",
-                            forced);
+                : error_set(d->error, LL_ARGUMENT, "encoding",
+                            "the encoding \"%.60s\" is not known; iconv -l lists them", forced);
 }
 
 static ll_status decode_any(struct decoding *d, const char *forced, char *encoding)
@@ -311,8 +318,13 @@ ll_status encoding_decode(const char *bytes, size_t length, const char *forced, 
                           const ll_cancel *cancel, struct strbuf *out, char *encoding, struct notes *notes,
                           ll_error *error)
 {
-    struct decoding d = {.bytes = bytes, .name = name, .length = length, .cancel = cancel, .out = out,
-                         .notes = notes, .error = error};
+    struct decoding d = {.bytes = bytes,
+                         .name = name,
+                         .length = length,
+                         .cancel = cancel,
+                         .out = out,
+                         .notes = notes,
+                         .error = error};
     encoding[0] = '\0';
     LL_TRY(decode_any(&d, forced, encoding));
     if (d.replaced)

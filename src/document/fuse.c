@@ -18,7 +18,8 @@ struct fusion {
     struct token_list tokens; /* scratch */
 };
 
-/* ---- text of a child ------------------------------------------------------------------------------------------------ */
+/* ---- text of a child
+ * ------------------------------------------------------------------------------------------------ */
 
 static ll_status count_tokens(struct fusion *f, const char *text, size_t length, size_t *ret)
 {
@@ -49,7 +50,8 @@ static ll_status put_claims(struct fusion *f, const struct claim_list *claims, s
 }
 
 /* Cut so that it always fits the budget's label, whatever the heading holds. */
-static ll_status put_label(struct fusion *f, const struct summary_node *node, size_t index, struct strbuf *out)
+static ll_status put_label(struct fusion *f, const struct summary_node *node, size_t index,
+                           struct strbuf *out)
 {
     size_t first, last, start = out->length, tokens, most = 80;
     document_pages(f->job->document, node->first, node->last, &first, &last);
@@ -76,7 +78,8 @@ static ll_status put_label(struct fusion *f, const struct summary_node *node, si
     }
 }
 
-/* ---- claims of a merge ------------------------------------------------------------------------------------------------- */
+/* ---- claims of a merge
+ * ------------------------------------------------------------------------------------------------- */
 
 /* Sentences of all children, those that say the same folded into the first. */
 static bool gather(const struct summary_job *job, size_t first, size_t last, struct claim_list *out)
@@ -88,7 +91,8 @@ static bool gather(const struct summary_job *job, size_t first, size_t last, str
             for (size_t k = 0; k < out->count && !repeated; k++)
                 repeated = claim_repeats(out->items[k].text, out->items[k].length, claims->items[i].text,
                                          claims->items[i].length);
-            if (!repeated && !claim_add(out, claims->items[i].text, claims->items[i].length, &claims->items[i]))
+            if (!repeated &&
+                !claim_add(out, claims->items[i].text, claims->items[i].length, &claims->items[i]))
                 return false;
         }
     }
@@ -143,8 +147,9 @@ static ll_status collect(void *context, const char *sentence, size_t length, flo
     claim.support = support;
     claim.quoted = false;
     claim.score = (float)keysentence_score(&m->fusion->job->terms, sentence, length);
-    return claim_add(m->out, sentence, length, &claim) ? LL_OK
-                                                       : error_nomem(m->fusion->job->error, "summary", length);
+    return claim_add(m->out, sentence, length, &claim)
+               ? LL_OK
+               : error_nomem(m->fusion->job->error, "summary", length);
 }
 
 /* The best of the children's own sentences, when the model's merge does not hold. */
@@ -154,9 +159,11 @@ static ll_status fall_back(const struct fusion *f, const struct claim_list *chil
     bool *chosen = mem_new(children->count, sizeof *chosen);
     if (!chosen)
         return error_nomem(job->error, "summary", children->count);
-    ll_status status = select_claims(children, job->document->text.length, job->plan->words, chosen, job->error);
+    ll_status status =
+        select_claims(children, job->document->text.length, job->plan->words, chosen, job->error);
     for (size_t i = 0; i < children->count && status == LL_OK; i++)
-        if (chosen[i] && !claim_add(out, children->items[i].text, children->items[i].length, &children->items[i]))
+        if (chosen[i] &&
+            !claim_add(out, children->items[i].text, children->items[i].length, &children->items[i]))
             status = error_nomem(job->error, "summary", children->items[i].length);
     mem_free(chosen);
     return status;
@@ -175,7 +182,9 @@ static ll_status judge(struct fusion *f, const struct map_task *task, const stru
     return fall_back(f, children, out);
 }
 
-/* ---- the tree ------------------------------------------------------------------------------------------------------------ */
+/* ---- the tree
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 static ll_status merge_text(struct fusion *f, size_t first, size_t last, struct strbuf *out)
 {
@@ -188,11 +197,13 @@ static ll_status merge_text(struct fusion *f, size_t first, size_t last, struct 
     return out->failed ? error_nomem(f->job->error, "summary", out->length) : LL_OK;
 }
 
-static ll_status finish_group(struct fusion *f, int level, size_t first, size_t last, const struct map_task *task)
+static ll_status finish_group(struct fusion *f, int level, size_t first, size_t last,
+                              const struct map_task *task)
 {
     struct summary_job *job = f->job;
     struct claim_list children = {0}, merged = {0};
-    ll_status status = gather(job, first, last, &children) ? LL_OK : error_nomem(job->error, "summary", last - first);
+    ll_status status =
+        gather(job, first, last, &children) ? LL_OK : error_nomem(job->error, "summary", last - first);
     if (status == LL_OK && last - first > 1)
         status = judge(f, task, &children, &merged);
     size_t from = job->summary->nodes[first].first, to = job->summary->nodes[last - 1].last;
@@ -206,8 +217,8 @@ static ll_status finish_group(struct fusion *f, int level, size_t first, size_t 
     return status;
 }
 
-static ll_status run_level(struct fusion *f, size_t base, size_t children, size_t groups, struct map_task *tasks,
-                           size_t *done, size_t total)
+static ll_status run_level(struct fusion *f, size_t base, size_t children, size_t groups,
+                           struct map_task *tasks, size_t *done, size_t total)
 {
     size_t count = 0, first, last;
     for (size_t g = 0; g < groups; g++) {
@@ -216,12 +227,14 @@ static ll_status run_level(struct fusion *f, size_t base, size_t children, size_
             LL_TRY(merge_text(f, base + first, base + last, &tasks[count++].text));
     }
     if (count)
-        LL_TRY(map_run(f->job, f->prompt, tasks, count, f->job->plan->budget.output, LL_FUSING, *done, total));
+        LL_TRY(
+            map_run(f->job, f->prompt, tasks, count, f->job->plan->budget.output, LL_FUSING, *done, total));
     *done += count;
     return LL_OK;
 }
 
-static ll_status merge_level(struct fusion *f, int level, size_t base, size_t children, size_t *done, size_t total)
+static ll_status merge_level(struct fusion *f, int level, size_t base, size_t children, size_t *done,
+                             size_t total)
 {
     size_t groups = budget_groups(children, f->job->plan->budget.fan_out), used = 0, first, last;
     struct map_task *tasks = mem_new(groups, sizeof *tasks);
@@ -263,7 +276,8 @@ ll_status fuse_tree(struct summary_job *job)
     return status;
 }
 
-/* ---- the running summary ------------------------------------------------------------------------------------------------------ */
+/* ---- the running summary
+ * ------------------------------------------------------------------------------------------------------ */
 
 static ll_status refine_step(struct fusion *f, size_t index, struct claim_list *running)
 {

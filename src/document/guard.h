@@ -11,7 +11,7 @@
 #include "document/llm.h"
 #include "document/words.h"
 
-struct guard { /* zero-initialised storage is ready */
+struct guard {                 /* zero-initialised storage is ready */
     struct strbuf text;        /* what has been written so far */
     struct word_set sentences; /* whole ones, by their words */
     size_t sentence_first;     /* of the one being written */

@@ -61,17 +61,19 @@ bool heading_atx(const char *text, size_t length, struct heading *ret)
 bool heading_underline(const char *text, size_t length, size_t title_length, int *ret_level)
 {
     struct line line = trim(text, length);
-    if (line.last - line.first < 3 || (text[line.first] != '=' && text[line.first] != '-' && text[line.first] != '~'))
+    if (line.last - line.first < 3 ||
+        (text[line.first] != '=' && text[line.first] != '-' && text[line.first] != '~'))
         return false;
     for (size_t i = line.first; i < line.last; i++)
         if (text[i] != text[line.first])
             return false;
     *ret_level = text[line.first] == '=' ? 1 : 2;
     size_t under = line.last - line.first;
-    return title_length > 0 && title_length <= LONGEST && under * 2 >= title_length && under <= title_length * 2 + 8;
+    return title_length > 0 && title_length <= LONGEST && under * 2 >= title_length &&
+           under <= title_length * 2 + 8;
 }
 
-/* ---- kinds of plain headings --------------------------------------------------------------------------- */
+/* ---- kinds of plain headings ----------------------------------------------------------------- */
 
 /* Contents lists lead to their page numbers with dots or wide gaps. */
 static bool is_contents_line(const struct line *line)
@@ -95,8 +97,9 @@ static bool word_equals(const char *word, size_t length, const char *lower_name)
 
 static bool is_numeral(const char *word, size_t length)
 {
-    static const char *const names[] = {"one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
-                                        "eleven", "twelve", "first", "second", "third", "fourth", "fifth", "last"};
+    static const char *const names[] = {"one",   "two",    "three", "four",   "five",   "six",
+                                        "seven", "eight",  "nine",  "ten",    "eleven", "twelve",
+                                        "first", "second", "third", "fourth", "fifth",  "last"};
     size_t digits = 0, romans = 0;
     while (length && strchr(".:,-", word[length - 1]))
         length--;
@@ -118,11 +121,11 @@ static bool is_chapter(const struct line *line, int *ret_rank)
         const char *name;
         int rank;
     } words[] = {
-        {"part", HEADING_PART},       {"book", HEADING_PART},       {"volume", HEADING_PART},
-        {"chapter", HEADING_CHAPTER}, {"appendix", HEADING_CHAPTER}, {"kapitel", HEADING_CHAPTER},
+        {"part", HEADING_PART},        {"book", HEADING_PART},           {"volume", HEADING_PART},
+        {"chapter", HEADING_CHAPTER},  {"appendix", HEADING_CHAPTER},    {"kapitel", HEADING_CHAPTER},
         {"chapitre", HEADING_CHAPTER}, {"article", HEADING_CHAPTER + 1}, {"section", HEADING_CHAPTER + 2},
-        {"act", HEADING_CHAPTER},     {"scene", HEADING_CHAPTER + 1}, {"canto", HEADING_CHAPTER},
-        {"stave", HEADING_CHAPTER},   {"letter", HEADING_CHAPTER},
+        {"act", HEADING_CHAPTER},      {"scene", HEADING_CHAPTER + 1},   {"canto", HEADING_CHAPTER},
+        {"stave", HEADING_CHAPTER},    {"letter", HEADING_CHAPTER},
     };
     const char *text = line->text + line->first;
     size_t length = line->last - line->first, word = 0;
@@ -145,8 +148,9 @@ static bool is_chapter(const struct line *line, int *ret_rank)
 
 static bool is_small_word(const char *word, size_t length)
 {
-    static const char small[] = " about above after along among being below between their there these those under "
-                                "until where which while within without your ";
+    static const char small[] =
+        " about above after along among being below between their there these those under "
+        "until where which while within without your ";
     char padded[12];
     if (length <= 4)
         return true;
@@ -239,8 +243,8 @@ static bool is_capitals(const struct line *line, struct heading *ret)
         code |= line->text[i] != '\0' && strchr("_[]{}=<>$%\\", line->text[i]) != NULL;
     }
     char end = line->text[line->last - 1];
-    if (code || letters < 4 || others * 3 > letters || line->last - line->first > LONGEST_CAPITALS || words > 10 ||
-        strchr(".,;!?|", end))
+    if (code || letters < 4 || others * 3 > letters || line->last - line->first > LONGEST_CAPITALS ||
+        words > 10 || strchr(".,;!?|", end))
         return false;
     *ret = (struct heading){HEADING_CAPITALS, line->first, line->last, true};
     return true;
@@ -250,7 +254,8 @@ static bool is_centred(const struct line *line, struct heading *ret)
 {
     size_t words, length = line->last - line->first;
     if (line->first < CENTRED_INDENT || length > 60 || strchr(".,;:!?)]", line->text[line->last - 1]) ||
-        !upper(line->text[line->first]) || !is_title_case(line->text + line->first, length, &words) || words > 10)
+        !upper(line->text[line->first]) || !is_title_case(line->text + line->first, length, &words) ||
+        words > 10)
         return false;
     *ret = (struct heading){HEADING_CAPITALS, line->first, line->last, true};
     return true;
@@ -283,7 +288,8 @@ bool heading_alone(const char *text, size_t length, struct heading *ret)
                                    is_capitals(&line, ret) || is_centred(&line, ret));
 }
 
-bool heading_opening(const char *text, size_t length, const char *next, size_t next_length, struct heading *ret)
+bool heading_opening(const char *text, size_t length, const char *next, size_t next_length,
+                     struct heading *ret)
 {
     struct line line = trim(text, length), below = trim(next, next_length);
     struct heading other;
@@ -293,6 +299,5 @@ bool heading_opening(const char *text, size_t length, const char *next, size_t n
         return true;
     /* A list item goes on in lower case or is followed by the next item; a heading is not. */
     return is_numbered_heading(&line, ret) && text[line.last - 1] != '.' && below.last > below.first &&
-           !lower(next[below.first]) &&
-           (!is_numbered_heading(&below, &other) || other.rank > ret->rank);
+           !lower(next[below.first]) && (!is_numbered_heading(&below, &other) || other.rank > ret->rank);
 }

@@ -7,11 +7,11 @@
 #include <stddef.h>
 
 enum heading_class { /* smaller encloses larger; numbered ones add their depth */
-    HEADING_PART = 10,
-    HEADING_CHAPTER = 20,
-    HEADING_CAPITALS = 30,
-    HEADING_NUMBERED = 40,
-    HEADING_MARKDOWN = 60, /* + 0 … 5 */
+                     HEADING_PART = 10,
+                     HEADING_CHAPTER = 20,
+                     HEADING_CAPITALS = 30,
+                     HEADING_NUMBERED = 40,
+                     HEADING_MARKDOWN = 60, /* + 0 … 5 */
 };
 
 struct heading {
@@ -30,6 +30,7 @@ bool heading_alone(const char *line, size_t length, struct heading *ret);
 bool heading_numbered(const char *line, size_t length, struct heading *ret);
 /* A line that opens a block of text (PDFs seldom keep the blank line after a heading); next: the line
  * below it. */
-bool heading_opening(const char *line, size_t length, const char *next, size_t next_length, struct heading *ret);
+bool heading_opening(const char *line, size_t length, const char *next, size_t next_length,
+                     struct heading *ret);
 
 #endif

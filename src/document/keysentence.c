@@ -9,7 +9,9 @@
 
 enum { BEST = 8 /* most sentences picked of one window */, LONGEST_PLAIN = 60 /* words */ };
 
-/* ---- scores ------------------------------------------------------------------------------------------------------------- */
+/* ---- scores
+ * -------------------------------------------------------------------------------------------------------------
+ */
 
 struct shape {
     size_t words, content, numbers, shouted;
@@ -45,11 +47,11 @@ static struct shape measure(const struct terms *terms, const char *text, size_t 
 /* A sentence that leans on the one before it reads badly alone. */
 static bool leans_back(const char *text, size_t length)
 {
-    static const char *const openings[] = {"However",   "But ",      "And ",      "It ",      "This ",    "These ",
-                                           "They ",     "He ",       "She ",      "Such ",    "Thus",     "Therefore",
-                                           "Moreover",  "Also",      "In addition", "For example", "So ",  "Then ",
-                                           "Otherwise", "Again",     "That ",     "Those ",   "Nor ",     "Or ",
-                                           "Finally",   "Further"};
+    static const char *const openings[] = {
+        "However",     "But ",        "And ",  "It ",     "This ",     "These ",   "They ",
+        "He ",         "She ",        "Such ", "Thus",    "Therefore", "Moreover", "Also",
+        "In addition", "For example", "So ",   "Then ",   "Otherwise", "Again",    "That ",
+        "Those ",      "Nor ",        "Or ",   "Finally", "Further"};
     for (size_t i = 0; i < sizeof openings / sizeof openings[0]; i++) {
         size_t n = strlen(openings[i]);
         if (length > n && memcmp(text, openings[i], n) == 0)
@@ -82,7 +84,8 @@ double keysentence_score(const struct terms *terms, const char *text, size_t len
     return score * (1.0 + (double)(shape.focus < 4 ? shape.focus : 4));
 }
 
-/* ---- choosing in a window ------------------------------------------------------------------------------------------------- */
+/* ---- choosing in a window
+ * ------------------------------------------------------------------------------------------------- */
 
 static double score_at(const struct ll_document *d, const struct terms *terms, size_t index)
 {
@@ -92,8 +95,8 @@ static double score_at(const struct ll_document *d, const struct terms *terms, s
     if (p->kind != PARAGRAPH_PROSE)
         return score * (p->kind == PARAGRAPH_HEADING ? 0.05 : 0.02);
     bool first_in_paragraph = index == 0 || d->sentences[index - 1].paragraph != s->paragraph;
-    bool after_heading = first_in_paragraph && s->paragraph > 0 &&
-                         d->paragraphs[s->paragraph - 1].kind == PARAGRAPH_HEADING;
+    bool after_heading =
+        first_in_paragraph && s->paragraph > 0 && d->paragraphs[s->paragraph - 1].kind == PARAGRAPH_HEADING;
     if (after_heading || s->paragraph == 0)
         score *= 1.35;
     else if (first_in_paragraph)
@@ -119,7 +122,8 @@ static bool repeats_any(const struct ll_document *d, const struct pick *picks, s
 }
 
 /* Keeps the best `most`, best first. */
-static size_t keep_best(const struct ll_document *d, struct pick *picks, size_t count, size_t most, struct pick new)
+static size_t keep_best(const struct ll_document *d, struct pick *picks, size_t count, size_t most,
+                        struct pick new)
 {
     size_t at = count;
     while (at > 0 && picks[at - 1].score < new.score)
@@ -133,21 +137,27 @@ static size_t keep_best(const struct ll_document *d, struct pick *picks, size_t 
     return count;
 }
 
-static bool add_pick(const struct ll_document *d, const struct pick *pick, size_t window, struct claim_list *out)
+static bool add_pick(const struct ll_document *d, const struct pick *pick, size_t window,
+                     struct claim_list *out)
 {
     const struct doc_sentence *s = &d->sentences[pick->sentence];
-    struct claim claim = {.window = window, .first = s->first, .last = s->last, .support = 1.0f,
-                          .score = (float)pick->score, .quoted = true};
+    struct claim claim = {.window = window,
+                          .first = s->first,
+                          .last = s->last,
+                          .support = 1.0f,
+                          .score = (float)pick->score,
+                          .quoted = true};
     return claim_add(out, d->text.text + s->first, s->last - s->first, &claim);
 }
 
-bool keysentence_pick(const struct ll_document *d, const struct terms *terms, const struct window *w, size_t window_index,
-                      size_t most, struct claim_list *out)
+bool keysentence_pick(const struct ll_document *d, const struct terms *terms, const struct window *w,
+                      size_t window_index, size_t most, struct claim_list *out)
 {
     struct pick picks[BEST];
     size_t count = 0;
     most = most < BEST ? most : BEST;
-    for (size_t i = document_sentence(d, w->first); i < d->sentence_count && d->sentences[i].first < w->last; i++)
+    for (size_t i = document_sentence(d, w->first); i < d->sentence_count && d->sentences[i].first < w->last;
+         i++)
         count = keep_best(d, picks, count, most, (struct pick){i, score_at(d, terms, i)});
     for (size_t added = 0, low = 0; added < count; added++) {
         size_t next = SIZE_MAX;

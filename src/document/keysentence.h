@@ -14,7 +14,7 @@
 double keysentence_score(const struct terms *terms, const char *text, size_t length);
 /* Adds up to `most` quoted sentences of one window in document order, best first in choosing. Adds none
  * only when the window holds no sentence at all. false: no memory. */
-bool keysentence_pick(const struct ll_document *document, const struct terms *terms, const struct window *window,
-                      size_t window_index, size_t most, struct claim_list *out);
+bool keysentence_pick(const struct ll_document *document, const struct terms *terms,
+                      const struct window *window, size_t window_index, size_t most, struct claim_list *out);
 
 #endif

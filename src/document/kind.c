@@ -18,11 +18,15 @@ static const struct {
     {"MM\0*", 4, "a TIFF picture"},
     {"\x1F\x8B", 2, "a gzip archive"},
     {"BZh", 3, "a bzip2 archive"},
-    {"\xFD" "7zXZ\0", 6, "an xz archive"},
+    {"\xFD"
+     "7zXZ\0",
+     6, "an xz archive"},
     {"\x28\xB5\x2F\xFD", 4, "a zstd archive"},
     {"7z\xBC\xAF\x27\x1C", 6, "a 7z archive"},
     {"Rar!\x1A\x07", 6, "a RAR archive"},
-    {"\x7F" "ELF", 4, "an ELF program"},
+    {"\x7F"
+     "ELF",
+     4, "an ELF program"},
     {"SQLite format 3\0", 16, "an SQLite database"},
     {"GGUF", 4, "a GGUF model"},
     {"OggS", 4, "an Ogg recording"},
@@ -38,8 +42,8 @@ static bool holds_pdf_header(const char *bytes, size_t length)
     size_t end = length < 1024 ? length : 1024;
     for (size_t i = 0; i + 5 <= end; i++)
         if (memcmp(bytes + i, "%PDF-", 5) == 0)
-            return i == 0 || bytes[i - 1] == '\n' || bytes[i - 1] == '\r' || (unsigned char)bytes[i - 1] >= 0x80 ||
-                   bytes[i - 1] == '\0';
+            return i == 0 || bytes[i - 1] == '\n' || bytes[i - 1] == '\r' ||
+                   (unsigned char)bytes[i - 1] >= 0x80 || bytes[i - 1] == '\0';
     return false;
 }
 

@@ -11,7 +11,8 @@
 #include "document/summary.h"
 #include "engine/model.h"
 
-static ll_status encode_text(void *self, const char *text, size_t length, struct token_list *out, ll_error *error)
+static ll_status encode_text(void *self, const char *text, size_t length, struct token_list *out,
+                             ll_error *error)
 {
     return tokenizer_encode(model_tokenizer(self), text, length, 0, out, error);
 }
@@ -28,8 +29,9 @@ static const char *piece(void *self, ll_token token, size_t *ret_length)
     return tokenizer_piece(model_tokenizer(self), token, ret_length);
 }
 
-static ll_status run_batch(void *self, const struct batch_options *options, const struct batch_request *requests,
-                           size_t count, const ll_run *run, struct batch_output *outputs, ll_error *error)
+static ll_status run_batch(void *self, const struct batch_options *options,
+                           const struct batch_request *requests, size_t count, const ll_run *run,
+                           struct batch_output *outputs, ll_error *error)
 {
     return batch_run(self, options, requests, count, run, outputs, error);
 }
@@ -65,8 +67,8 @@ ll_status ll_plan_make(const ll_document *document, const ll_model *model, const
     return plan_make(document, model ? &llm : NULL, options, run, ret, error);
 }
 
-ll_status ll_summarize(ll_model *model, const ll_plan *plan, const ll_summary_options *options, const ll_run *run,
-                       ll_summary **ret, ll_error *error)
+ll_status ll_summarize(ll_model *model, const ll_plan *plan, const ll_summary_options *options,
+                       const ll_run *run, ll_summary **ret, ll_error *error)
 {
     struct llm llm;
     if (model)

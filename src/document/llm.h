@@ -14,13 +14,14 @@ struct llm {
     uint64_t parameters;
     size_t context; /* the trained one */
     bool chat;      /* the model's chat format is known */
-    ll_status (*encode_text)(void *self, const char *text, size_t length, struct token_list *out, ll_error *error);
+    ll_status (*encode_text)(void *self, const char *text, size_t length, struct token_list *out,
+                             ll_error *error);
     /* System line and user message with the opening of the answer. */
     ll_status (*encode_chat)(void *self, const char *system, const char *user, size_t user_length,
                              struct token_list *out, ll_error *error);
     const char *(*piece)(void *self, ll_token token, size_t *ret_length);
-    ll_status (*run)(void *self, const struct batch_options *options, const struct batch_request *requests, size_t count,
-                     const ll_run *run, struct batch_output *outputs, ll_error *error);
+    ll_status (*run)(void *self, const struct batch_options *options, const struct batch_request *requests,
+                     size_t count, const ll_run *run, struct batch_output *outputs, ll_error *error);
     uint64_t (*cache_bytes)(void *self, size_t context, size_t width, ll_dtype cache_type);
 };
 

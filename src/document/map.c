@@ -13,12 +13,14 @@
 #include "document/sentence.h"
 
 enum {
-    GROUP = 256,          /* windows whose prompts are in memory at once */
-    MOST_SENTENCES = 4,   /* of one window */
-    KEY_SENTENCES = 2,    /* quoted of a window when nothing generated holds, or there is no model */
+    GROUP = 256,        /* windows whose prompts are in memory at once */
+    MOST_SENTENCES = 4, /* of one window */
+    KEY_SENTENCES = 2,  /* quoted of a window when nothing generated holds, or there is no model */
 };
 
-/* ---- running ---------------------------------------------------------------------------------------------------------------- */
+/* ---- running
+ * ----------------------------------------------------------------------------------------------------------------
+ */
 
 struct run_state {
     struct summary_job *job;
@@ -53,24 +55,27 @@ static size_t shared_prefix(const struct token_list *prompts, size_t count)
     return count > 1 ? shared : 0;
 }
 
-static ll_status encode_prompts(const struct summary_job *job, const struct prompt *prompt, const struct map_task *tasks,
-                                size_t count, size_t max_tokens, struct token_list *prompts, struct batch_request *requests)
+static ll_status encode_prompts(const struct summary_job *job, const struct prompt *prompt,
+                                const struct map_task *tasks, size_t count, size_t max_tokens,
+                                struct token_list *prompts, struct batch_request *requests)
 {
     size_t context = job->plan->info.context;
     for (size_t i = 0; i < count; i++) {
-        LL_TRY(prompt_encode(prompt, job->llm, strbuf_text(&tasks[i].text), tasks[i].text.length, &prompts[i], job->error));
+        LL_TRY(prompt_encode(prompt, job->llm, strbuf_text(&tasks[i].text), tasks[i].text.length, &prompts[i],
+                             job->error));
         if (prompts[i].count + max_tokens > context)
-            return error_set(job->error, LL_INTERNAL, "summary",
-                             "a prompt of %zu tokens and an answer of %zu exceed the planned %zu: please report this",
-                             prompts[i].count, max_tokens, context);
+            return error_set(
+                job->error, LL_INTERNAL, "summary",
+                "a prompt of %zu tokens and an answer of %zu exceed the planned %zu: please report this",
+                prompts[i].count, max_tokens, context);
         requests[i] = (struct batch_request){prompts[i].ids, prompts[i].count, max_tokens};
         job->summary->stats.prompt_tokens += prompts[i].count;
     }
     return LL_OK;
 }
 
-static ll_status run_batch(struct run_state *state, const struct token_list *prompts, const struct batch_request *requests,
-                           struct batch_output *outputs, size_t count)
+static ll_status run_batch(struct run_state *state, const struct token_list *prompts,
+                           const struct batch_request *requests, struct batch_output *outputs, size_t count)
 {
     struct summary_job *job = state->job;
     struct batch_options options = {
@@ -165,7 +170,8 @@ void map_task_fini(struct map_task *task)
     strbuf_fini(&task->output);
 }
 
-/* ---- sentences of an output --------------------------------------------------------------------------------------------------- */
+/* ---- sentences of an output
+ * --------------------------------------------------------------------------------------------------- */
 
 /* "1. ", "- ", "* ", quotes around all of it: the form of an answer, not its words. */
 static size_t skip_marker(const char *text, size_t length)
@@ -176,13 +182,15 @@ static size_t skip_marker(const char *text, size_t length)
     size_t digits = at;
     while (digits < length && digits - at < 3 && text[digits] >= '0' && text[digits] <= '9')
         digits++;
-    if (digits > at && digits + 1 < length && (text[digits] == '.' || text[digits] == ')') && text[digits + 1] == ' ')
+    if (digits > at && digits + 1 < length && (text[digits] == '.' || text[digits] == ')') &&
+        text[digits + 1] == ' ')
         at = digits + 2;
     return at;
 }
 
 ll_status map_sentences(const struct map_task *task, const struct checker *checker, bool strict,
-                        ll_status (*fn)(void *context, const char *sentence, size_t length, float support), void *context)
+                        ll_status (*fn)(void *context, const char *sentence, size_t length, float support),
+                        void *context)
 {
     const char *text = strbuf_text(&task->output);
     size_t length = task->output.length;
@@ -207,7 +215,9 @@ ll_status map_sentences(const struct map_task *task, const struct checker *check
     return LL_OK;
 }
 
-/* ---- windows ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- windows
+ * ----------------------------------------------------------------------------------------------------------------------
+ */
 
 struct collecting {
     struct summary_job *job;
@@ -228,12 +238,14 @@ static ll_status collect(void *context, const char *sentence, size_t length, flo
             return LL_OK;
     claim.quoted = check_is_quoted(c->checker, sentence, length);
     claim.score = (float)keysentence_score(&c->job->terms, sentence, length);
-    check_locate(c->job->document, c->window->text_first, c->window->last, sentence, length, &claim.first, &claim.last);
-    return claim_add(c->claims, sentence, length, &claim) ? LL_OK : error_nomem(c->job->error, "summary", length);
+    check_locate(c->job->document, c->window->text_first, c->window->last, sentence, length, &claim.first,
+                 &claim.last);
+    return claim_add(c->claims, sentence, length, &claim) ? LL_OK
+                                                          : error_nomem(c->job->error, "summary", length);
 }
 
-static ll_status add_part(struct summary_job *job, size_t index, const struct map_task *task, const char *instruction,
-                          struct checker *checker)
+static ll_status add_part(struct summary_job *job, size_t index, const struct map_task *task,
+                          const char *instruction, struct checker *checker)
 {
     const struct window *window = &job->plan->windows.items[index];
     struct claim_list claims = {0};
@@ -256,8 +268,8 @@ static ll_status add_part(struct summary_job *job, size_t index, const struct ma
     return status;
 }
 
-static ll_status map_group(struct summary_job *job, const struct prompt *prompt, const char *instruction, size_t first,
-                           size_t count, struct map_task *tasks, struct checker *checker)
+static ll_status map_group(struct summary_job *job, const struct prompt *prompt, const char *instruction,
+                           size_t first, size_t count, struct map_task *tasks, struct checker *checker)
 {
     const struct window *windows = job->plan->windows.items + first;
     for (size_t i = 0; i < count; i++) {

@@ -15,9 +15,9 @@ ll_status map_windows(struct summary_job *job);
 
 /* One text for the model and what came back. */
 struct map_task {
-    struct strbuf text;     /* in; borrowed by the run */
-    struct strbuf output;   /* out */
-    bool looped, ended;     /* stopped by the guard; ended by the model itself */
+    struct strbuf text;   /* in; borrowed by the run */
+    struct strbuf output; /* out */
+    bool looped, ended;   /* stopped by the guard; ended by the model itself */
 };
 
 /* Runs all tasks together under one prompt. At most max_tokens each. done, total: for progress. */
@@ -26,6 +26,7 @@ ll_status map_run(struct summary_job *job, const struct prompt *prompt, struct m
 void map_task_fini(struct map_task *task);
 /* Calls fn with each sentence of a task's output that may stand; an unfinished last one is left out. */
 ll_status map_sentences(const struct map_task *task, const struct checker *checker, bool strict,
-                        ll_status (*fn)(void *context, const char *sentence, size_t length, float support), void *context);
+                        ll_status (*fn)(void *context, const char *sentence, size_t length, float support),
+                        void *context);
 
 #endif

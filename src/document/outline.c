@@ -13,7 +13,8 @@ enum { CONTENTS_RUN = 5, LONGEST_TITLE = 160, LONGEST_FIRST_LINE = 90 };
 
 bool outline_add(struct outline *outline, const struct outline_entry *entry)
 {
-    if (!mem_grow((void **)&outline->entries, &outline->capacity, outline->count + 1, sizeof *outline->entries))
+    if (!mem_grow((void **)&outline->entries, &outline->capacity, outline->count + 1,
+                  sizeof *outline->entries))
         return false;
     outline->entries[outline->count++] = *entry;
     return true;
@@ -25,7 +26,7 @@ void outline_fini(struct outline *outline)
     *outline = (struct outline){0};
 }
 
-/* ---- what is no heading after all ---------------------------------------------------------------------- */
+/* ---- what is no heading after all ------------------------------------------------------------ */
 
 /* Headings on headings without a line of text between them are a contents list; only the last few,
  * each deeper than the one before, lead into the text that follows. */
@@ -34,7 +35,8 @@ static void drop_contents(struct outline *outline, struct doc_paragraph *paragra
     struct outline_entry *entries = outline->entries;
     size_t kept = 0;
     for (size_t first = 0, next; first < outline->count; first = next) {
-        for (next = first + 1; next < outline->count && entries[next].paragraph == entries[next - 1].paragraph + 1;)
+        for (next = first + 1;
+             next < outline->count && entries[next].paragraph == entries[next - 1].paragraph + 1;)
             next++;
         size_t lead = next - 1;
         while (lead > first && entries[lead - 1].rank < entries[lead].rank)
@@ -68,7 +70,8 @@ static void drop_guesses(struct outline *outline, struct doc_paragraph *paragrap
     outline->count = kept;
 }
 
-/* ---- sections --------------------------------------------------------------------------------------------- */
+/* ---- sections ---------------------------------------------------------------------------------------------
+ */
 
 /* Blanks folded, control characters out, cut to a readable length. */
 static void put_title(struct ll_document *d, struct doc_section *section, const char *text, size_t length)
@@ -182,8 +185,8 @@ static bool repeats_open_title(const struct ll_document *d, size_t open, const c
     return false;
 }
 
-static bool add_sections(const struct outline *outline, size_t from, struct ll_document *d, struct doc_file *file,
-                         size_t first_paragraph, size_t open)
+static bool add_sections(const struct outline *outline, size_t from, struct ll_document *d,
+                         struct doc_file *file, size_t first_paragraph, size_t open)
 {
     size_t next = from;
     for (size_t p = first_paragraph; p < d->paragraph_count; p++) {
@@ -218,7 +221,9 @@ static size_t first_line_title(const struct ll_document *d, size_t first_paragra
     for (size_t i = 0; i < p->last - p->first && lines < 8; i++)
         lines += text[i] == '\n';
     return p->kind == PARAGRAPH_PROSE && lines <= 5 && line <= LONGEST_FIRST_LINE && line >= 3 &&
-                   !sentence_is_closed(text, line) && text[line - 1] != ',' && text[line - 1] != ':' ? line : 0;
+                   !sentence_is_closed(text, line) && text[line - 1] != ',' && text[line - 1] != ':'
+               ? line
+               : 0;
 }
 
 /* Where sections carry numbers, a single word in capitals inside a PDF is a term or a table's head. */
@@ -226,7 +231,8 @@ static void drop_terms(struct outline *outline, struct ll_document *d, const str
 {
     size_t kept = 0, numbered = 0;
     for (size_t i = 0; i < outline->count; i++)
-        numbered += outline->entries[i].rank > HEADING_NUMBERED && outline->entries[i].rank < HEADING_MARKDOWN;
+        numbered +=
+            outline->entries[i].rank > HEADING_NUMBERED && outline->entries[i].rank < HEADING_MARKDOWN;
     if (file->kind != KIND_PDF || numbered < 3)
         return;
     for (size_t i = 0; i < outline->count; i++) {

@@ -7,7 +7,7 @@
 #include "document/heading.h"
 
 struct outline_entry {
-    size_t paragraph;   /* the heading's */
+    size_t paragraph; /* the heading's */
     int rank;
     size_t first, last; /* the title in the text */
     bool title_like;

@@ -42,7 +42,7 @@ static bool page_push(struct page_list *list, size_t start)
     return true;
 }
 
-/* ---- lines ---------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static bool add_line(struct cleaner *c, size_t first, size_t last, size_t page)
 {
@@ -89,7 +89,7 @@ static const struct page_line *next_written(const struct cleaner *c, size_t line
     return NULL;
 }
 
-/* ---- hyphens ---------------------------------------------------------------------------------------- */
+/* ---- hyphens --------------------------------------------------------------------------------- */
 
 /* Bytes of the hyphen that ends the line after a letter, 0 when there is none. */
 static size_t hyphen_at_end(const struct cleaner *c, const struct page_line *line, bool *soft)
@@ -134,7 +134,8 @@ static bool last_word(const struct cleaner *c, size_t first, size_t last, struct
     return any;
 }
 
-static uint64_t joined_hash(const struct cleaner *c, const struct word *a, const struct word *b, const char *between)
+static uint64_t joined_hash(const struct cleaner *c, const struct word *a, const struct word *b,
+                            const char *between)
 {
     struct strbuf text = {0};
     strbuf_append(&text, c->text + a->first, a->last - a->first);
@@ -189,7 +190,7 @@ static bool learn_words(struct cleaner *c)
     return true;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static const char *ligature(const char *s, size_t length)
 {
@@ -232,10 +233,10 @@ static bool runs_on(const struct cleaner *c, const struct page_line *next)
 }
 
 struct writing {
-    size_t page;   /* the last page begun */
-    bool blank;    /* a paragraph break is due */
-    bool any;      /* something has been written */
-    bool joined;   /* the last line ended in half a word that must be met */
+    size_t page; /* the last page begun */
+    bool blank;  /* a paragraph break is due */
+    bool any;    /* something has been written */
+    bool joined; /* the last line ended in half a word that must be met */
 };
 
 static bool begin_pages(struct cleaner *c, struct writing *w, const struct page_line *line)
@@ -334,10 +335,11 @@ static ll_status clean(struct cleaner *c, ll_error *error)
     return c->out->failed ? error_nomem(error, "pages", c->length) : LL_OK;
 }
 
-ll_status pages_clean(const char *text, size_t length, bool repair, const ll_cancel *cancel, struct strbuf *out,
-                      struct page_list *pages, ll_error *error)
+ll_status pages_clean(const char *text, size_t length, bool repair, const ll_cancel *cancel,
+                      struct strbuf *out, struct page_list *pages, ll_error *error)
 {
-    struct cleaner c = {.text = text, .length = length, .repair = repair, .cancel = cancel, .out = out, .pages = pages};
+    struct cleaner c = {
+        .text = text, .length = length, .repair = repair, .cancel = cancel, .out = out, .pages = pages};
     ll_status status = clean(&c, error);
     mem_free(c.lines);
     word_set_fini(&c.known);

@@ -8,8 +8,8 @@
 #include "base/strbuf.h"
 #include "longleaf.h"
 
-struct page_list { /* zero-initialised storage is empty */
-    size_t *starts; /* byte of the cleaned text where page i + 1 begins */
+struct page_list {   /* zero-initialised storage is empty */
+    size_t *starts;  /* byte of the cleaned text where page i + 1 begins */
     size_t *letters; /* letters and digits left on the page */
     size_t count, capacity, letter_capacity;
 };
@@ -17,7 +17,7 @@ struct page_list { /* zero-initialised storage is empty */
 void page_list_fini(struct page_list *list);
 /* Form feeds end pages; a last page without one counts when it holds anything. text: valid UTF-8.
  * repair: also join words hyphenated at line ends, expand ligatures, drop soft hyphens. */
-ll_status pages_clean(const char *text, size_t length, bool repair, const ll_cancel *cancel, struct strbuf *out,
-                      struct page_list *pages, ll_error *error);
+ll_status pages_clean(const char *text, size_t length, bool repair, const ll_cancel *cancel,
+                      struct strbuf *out, struct page_list *pages, ll_error *error);
 
 #endif

@@ -14,7 +14,7 @@
 #include "document/encoding.h"
 
 enum {
-    FEW_LETTERS = 40, /* fewer on a page that holds a picture: the text is in the picture */
+    FEW_LETTERS = 40,    /* fewer on a page that holds a picture: the text is in the picture */
     SMALLEST_SCAN = 300, /* pixels of width and height; smaller pictures are ornaments */
 };
 
@@ -44,13 +44,14 @@ static ll_status run(const struct pdf *pdf, const char *const *argv, struct chil
     struct child_limits limits = limits_for(pdf);
     ll_status status = child_run(argv, pdf->fd, &limits, pdf->cancel, ret, pdf->error);
     if (status == LL_NOT_FOUND)
-        return error_set(pdf->error, LL_UNSUPPORTED, "pdf",
-                         "%s is a PDF, and reading it needs the program %s: install the package poppler-utils",
-                         pdf->reading->name, argv[0]);
+        return error_set(
+            pdf->error, LL_UNSUPPORTED, "pdf",
+            "%s is a PDF, and reading it needs the program %s: install the package poppler-utils",
+            pdf->reading->name, argv[0]);
     return status;
 }
 
-/* ---- why it failed --------------------------------------------------------------------------------- */
+/* ---- why it failed --------------------------------------------------------------------------- */
 
 /* The first line of complaint that tells something, made printable. */
 static void reason_of(const struct child_result *result, char *out, size_t cap)
@@ -68,24 +69,27 @@ static ll_status explain(const struct pdf *pdf, const struct child_result *resul
     const char *name = pdf->reading->name, *complaint = strbuf_text(&result->complaint);
     reason_of(result, reason, sizeof reason);
     if (result->too_much)
-        return error_set(pdf->error, LL_UNSUPPORTED, "pdf", "%s unpacks to more than %zu bytes of text; split it", name,
-                         pdf->max_bytes);
+        return error_set(pdf->error, LL_UNSUPPORTED, "pdf",
+                         "%s unpacks to more than %zu bytes of text; split it", name, pdf->max_bytes);
     if (result->too_long)
-        return error_set(pdf->error, LL_UNREADABLE, "pdf", "%s took too long to convert (%.0f s) and was given up",
-                         name, limits_for(pdf).seconds);
+        return error_set(pdf->error, LL_UNREADABLE, "pdf",
+                         "%s took too long to convert (%.0f s) and was given up", name,
+                         limits_for(pdf).seconds);
     if (strstr(complaint, "ncorrect password"))
         return error_set(pdf->error, LL_UNREADABLE, "pdf",
                          pdf->options->password ? "%s does not open with the password given"
-                                                : "%s needs a password: give it with the password option", name);
+                                                : "%s needs a password: give it with the password option",
+                         name);
     if (strstr(complaint, "ermission") || result->exit_code == 3)
-        return error_set(pdf->error, LL_UNREADABLE, "pdf", "%s does not allow its text to be copied (%s)", name, reason);
+        return error_set(pdf->error, LL_UNREADABLE, "pdf", "%s does not allow its text to be copied (%s)",
+                         name, reason);
     if (result->exit_code < 0)
         return error_set(pdf->error, LL_UNREADABLE, "pdf",
                          "converting %s broke off (memory or time limit, or a damaged file)", name);
     return error_set(pdf->error, LL_UNREADABLE, "pdf", "%s is a damaged PDF: %s", name, reason);
 }
 
-/* ---- title ------------------------------------------------------------------------------------------ */
+/* ---- title ----------------------------------------------------------------------------------- */
 
 /* The value of "Key:   value" in pdfinfo's report; NULL when absent or blank. */
 static const char *info_value(const char *report, const char *key, size_t *ret_length)
@@ -111,12 +115,13 @@ static bool is_real_title(const char *title, size_t length)
     for (char *c = copy; *c; c++)
         *c = (char)(*c >= 'A' && *c <= 'Z' ? *c + 32 : *c);
     size_t n = strlen(copy);
-    static const char *const endings[] = {".doc", ".docx", ".dvi", ".tex", ".pdf", ".ps", ".indd", ".odt", ".ditroff"};
+    static const char *const endings[] = {".doc", ".docx", ".dvi", ".tex",    ".pdf",
+                                          ".ps",  ".indd", ".odt", ".ditroff"};
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
         if (n >= strlen(endings[i]) && strcmp(copy + n - strlen(endings[i]), endings[i]) == 0)
             return false;
-    return n >= 3 && strncmp(copy, "untitled", 8) != 0 && strncmp(copy, "microsoft word", 14) != 0 && copy[0] != '/' &&
-           utf8_valid(title, length);
+    return n >= 3 && strncmp(copy, "untitled", 8) != 0 && strncmp(copy, "microsoft word", 14) != 0 &&
+           copy[0] != '/' && utf8_valid(title, length);
 }
 
 static ll_status read_title(const struct pdf *pdf, struct strbuf *title)
@@ -138,7 +143,7 @@ static ll_status read_title(const struct pdf *pdf, struct strbuf *title)
     return status;
 }
 
-/* ---- pages that are pictures ------------------------------------------------------------------------- */
+/* ---- pages that are pictures ----------------------------------------------------------------- */
 
 static bool is_poor(const struct reading *reading, size_t page)
 {
@@ -151,8 +156,8 @@ static void mark_pictures(const char *report, bool *pictured, size_t pages)
     for (const char *line = report; line && *line; line = strchr(line, '\n')) {
         line += *line == '\n';
         unsigned long page, width, height;
-        if (sscanf(line, "%lu %*u %*15s %lu %lu", &page, &width, &height) == 3 && page >= 1 && page <= pages &&
-            width >= SMALLEST_SCAN && height >= SMALLEST_SCAN)
+        if (sscanf(line, "%lu %*u %*15s %lu %lu", &page, &width, &height) == 3 && page >= 1 &&
+            page <= pages && width >= SMALLEST_SCAN && height >= SMALLEST_SCAN)
             pictured[page - 1] = true;
     }
 }
@@ -184,18 +189,21 @@ static ll_status judge_pictures(const struct pdf *pdf, bool *pictured)
         letters += pictured[i] ? 0 : reading->pages.letters[i];
     }
     if (letters == 0)
-        return error_set(pdf->error, LL_UNREADABLE, "pdf",
-                         reading->unread_pages
-                             ? "%s holds pictures of pages and no text: run OCR on it first (for example ocrmypdf)"
-                             : "%s holds no text (if it shows text, that is a picture: run OCR on it first)",
-                         reading->name);
+        return error_set(
+            pdf->error, LL_UNREADABLE, "pdf",
+            reading->unread_pages
+                ? "%s holds pictures of pages and no text: run OCR on it first (for example ocrmypdf)"
+                : "%s holds no text (if it shows text, that is a picture: run OCR on it first)",
+            reading->name);
     if (reading->unread_pages == 0)
         return LL_OK;
     struct strbuf list = {0};
     name_pages(pictured, pages, &list);
-    notes_add(reading->notes, "%s: %zu of %zu pages are pictures without text and were not read (%s %s); OCR would "
-              "make them readable", reading->name, reading->unread_pages, pages,
-              reading->unread_pages == 1 ? "page" : "pages", strbuf_text(&list));
+    notes_add(reading->notes,
+              "%s: %zu of %zu pages are pictures without text and were not read (%s %s); OCR would "
+              "make them readable",
+              reading->name, reading->unread_pages, pages, reading->unread_pages == 1 ? "page" : "pages",
+              strbuf_text(&list));
     strbuf_fini(&list);
     return LL_OK;
 }
@@ -223,7 +231,7 @@ static ll_status find_scans(const struct pdf *pdf)
     return status;
 }
 
-/* ---- text ------------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static size_t count_unknown(const char *text, size_t length)
 {
@@ -239,10 +247,12 @@ ll_status pdf_text_clean(const char *text, size_t length, const ll_cancel *cance
     struct strbuf decoded = {0};
     struct notes quiet = {0}; /* how the converter spells its output concerns nobody */
     char encoding[40];
-    ll_status status = encoding_decode(text, length, "UTF-8", reading->name, cancel, &decoded, encoding, &quiet, error);
+    ll_status status =
+        encoding_decode(text, length, "UTF-8", reading->name, cancel, &decoded, encoding, &quiet, error);
     notes_fini(&quiet);
     if (status == LL_OK)
-        status = pages_clean(strbuf_text(&decoded), decoded.length, true, cancel, &reading->text, &reading->pages, error);
+        status = pages_clean(strbuf_text(&decoded), decoded.length, true, cancel, &reading->text,
+                             &reading->pages, error);
     strbuf_fini(&decoded);
     return status;
 }
@@ -251,7 +261,7 @@ static ll_status read_text(const struct pdf *pdf)
 {
     const char *plain[] = {"pdftotext", "-enc", "UTF-8", "-eol", "unix", CHILD_INPUT, "-", NULL};
     const char *with[] = {"pdftotext", "-enc", "UTF-8", "-eol", "unix", "-upw", pdf->options->password,
-                          CHILD_INPUT, "-", NULL};
+                          CHILD_INPUT, "-",    NULL};
     struct child_result result;
     struct reading *reading = pdf->reading;
     LL_TRY(run(pdf, pdf->options->password ? with : plain, &result));
@@ -259,11 +269,14 @@ static ll_status read_text(const struct pdf *pdf)
     if (result.exit_code != 0 || result.too_much || result.too_long)
         status = explain(pdf, &result);
     else
-        status = pdf_text_clean(strbuf_text(&result.out), result.out.length, pdf->cancel, reading, pdf->error);
+        status =
+            pdf_text_clean(strbuf_text(&result.out), result.out.length, pdf->cancel, reading, pdf->error);
     size_t unknown = status == LL_OK ? count_unknown(strbuf_text(&reading->text), reading->text.length) : 0;
     if (unknown)
-        notes_add(reading->notes, "%s: %zu characters could not be read (shown as U+FFFD): its fonts do not say what "
-                  "they are", reading->name, unknown);
+        notes_add(reading->notes,
+                  "%s: %zu characters could not be read (shown as U+FFFD): its fonts do not say what "
+                  "they are",
+                  reading->name, unknown);
     child_result_fini(&result);
     return status;
 }
@@ -275,7 +288,8 @@ ll_status pdf_read(int fd, uint64_t bytes, const ll_document_options *options, s
     LL_TRY(read_title(&pdf, &reading->title));
     LL_TRY(read_text(&pdf));
     if (options->password)
-        notes_add(reading->notes, "the password of %s was visible in this machine's process list while it was read",
+        notes_add(reading->notes,
+                  "the password of %s was visible in this machine's process list while it was read",
                   reading->name);
     snprintf(reading->encoding, sizeof reading->encoding, "UTF-8");
     return find_scans(&pdf);

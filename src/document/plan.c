@@ -10,11 +10,11 @@
 
 enum {
     DEFAULT_WORDS = 200,
-    SMALL_WINDOW = 600,     /* tokens; larger ones send small models in circles (measured) */
-    SMALL_PART = 70,        /* tokens of output for three sentences */
-    SMALL_WHOLE = 700,      /* tokens of a text that is hardly longer than a window */
-    LABEL_TOKENS = 48,      /* of a child's label in a merge */
-    BATCH_WIDTH = 8,        /* windows taken side by side when memory is predicted */
+    SMALL_WINDOW = 600, /* tokens; larger ones send small models in circles (measured) */
+    SMALL_PART = 70,    /* tokens of output for three sentences */
+    SMALL_WHOLE = 700,  /* tokens of a text that is hardly longer than a window */
+    LABEL_TOKENS = 48,  /* of a child's label in a merge */
+    BATCH_WIDTH = 8,    /* windows taken side by side when memory is predicted */
     MOST_OVERLAP = 200,
 };
 
@@ -36,7 +36,8 @@ void ll_plan_options_init(ll_plan_options *options)
     *options = (ll_plan_options){.size = sizeof *options, .overlap_tokens = (size_t)-1};
 }
 
-/* ---- what is known of the model -------------------------------------------------------------------------------------- */
+/* ---- what is known of the model
+ * -------------------------------------------------------------------------------------- */
 
 static ll_status measure_prompt(const struct planner *p, enum prompt_kind kind, size_t words, size_t *ret)
 {
@@ -54,8 +55,10 @@ static ll_status measure_model(struct planner *p)
     size_t refine = 0;
     p->context = options->context ? options->context : p->llm->context;
     if (p->context > p->llm->context)
-        return error_set(p->error, LL_ARGUMENT, "plan", "a context of %zu tokens is more than the %zu this model was "
-                         "trained for; longer texts are read in windows", p->context, p->llm->context);
+        return error_set(p->error, LL_ARGUMENT, "plan",
+                         "a context of %zu tokens is more than the %zu this model was "
+                         "trained for; longer texts are read in windows",
+                         p->context, p->llm->context);
     p->plan->small = p->llm->parameters < billion;
     if (!p->llm->chat)
         return LL_OK;
@@ -66,7 +69,9 @@ static ll_status measure_model(struct planner *p)
     return LL_OK;
 }
 
-/* ---- windows ------------------------------------------------------------------------------------------------------------ */
+/* ---- windows
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 static ll_status cut(struct planner *p, size_t tokens, bool whole)
 {
@@ -75,8 +80,8 @@ static ll_status cut(struct planner *p, size_t tokens, bool whole)
     if (overlap == (size_t)-1)
         overlap = tokens / 10 < MOST_OVERLAP ? tokens / 10 : MOST_OVERLAP;
     if (!whole && overlap * 2 > tokens)
-        return error_set(p->error, LL_ARGUMENT, "plan", "an overlap of %zu tokens is more than half of a window (%zu)",
-                         overlap, tokens);
+        return error_set(p->error, LL_ARGUMENT, "plan",
+                         "an overlap of %zu tokens is more than half of a window (%zu)", overlap, tokens);
     struct chunking job = {p->document, p->llm, tokens, whole ? 0 : overlap, whole, p->run};
     window_list_fini(&plan->windows);
     LL_TRY(chunk_make(&job, &plan->windows, &plan->info.document_tokens, p->error));
@@ -88,8 +93,8 @@ static ll_status cut(struct planner *p, size_t tokens, bool whole)
 
 static ll_status too_small(const struct planner *p, size_t needed)
 {
-    return error_set(p->error, LL_CONTEXT_FULL, "plan", "a context of %zu tokens is too small for this: %zu are needed",
-                     p->context, needed);
+    return error_set(p->error, LL_CONTEXT_FULL, "plan",
+                     "a context of %zu tokens is too small for this: %zu are needed", p->context, needed);
 }
 
 static size_t output_tokens(const struct planner *p)
@@ -120,9 +125,10 @@ static ll_status plan_whole(struct planner *p)
     LL_TRY(cut(p, SIZE_MAX, true));
     size_t tokens = plan->windows.items[0].tokens, needed = tokens + p->part_overhead + BUDGET_GUARD + output;
     if (needed > p->context)
-        return error_set(p->error, LL_CONTEXT_FULL, "plan",
-                         "the document needs %zu tokens with prompt and answer, and the context holds %zu: use windows",
-                         needed, p->context);
+        return error_set(
+            p->error, LL_CONTEXT_FULL, "plan",
+            "the document needs %zu tokens with prompt and answer, and the context holds %zu: use windows",
+            needed, p->context);
     plan->info.window_tokens = tokens;
     plan->info.part_tokens = output;
     plan->info.context = needed;
@@ -144,7 +150,8 @@ static size_t usual_window(const struct planner *p, size_t most)
 static ll_status plan_merged(struct planner *p, bool refine)
 {
     struct ll_plan *plan = p->plan;
-    size_t overhead = p->merge_overhead > p->part_overhead ? p->merge_overhead : p->part_overhead, needed, merges = 0;
+    size_t overhead = p->merge_overhead > p->part_overhead ? p->merge_overhead : p->part_overhead, needed,
+           merges = 0;
     struct budget_request request = {p->context, overhead, 0, LABEL_TOKENS, output_tokens(p)};
     if (!budget_make(&request, &plan->budget, &needed))
         return too_small(p, needed);
@@ -172,7 +179,9 @@ static ll_status plan_extractive(struct planner *p)
     return LL_OK;
 }
 
-/* ---- choice ---------------------------------------------------------------------------------------------------------------- */
+/* ---- choice
+ * ----------------------------------------------------------------------------------------------------------------
+ */
 
 static bool fits_whole(const struct planner *p)
 {
@@ -187,15 +196,18 @@ static ll_status choose_small(struct planner *p)
         p->plan->info.document_tokens + p->part_overhead + BUDGET_GUARD + SMALL_PART <= p->context) {
         p->plan->info.method = LL_METHOD_WHOLE;
         LL_TRY(plan_whole(p));
-        strbuf_puts(&p->plan->reason, "the text is short enough for one call; sentences are checked against it, "
-                                      "which a model this small needs and which proves no sentence true");
+        strbuf_puts(&p->plan->reason,
+                    "the text is short enough for one call; sentences are checked against it, "
+                    "which a model this small needs and which proves no sentence true");
         return LL_OK;
     }
-    strbuf_printf(&p->plan->reason,
-                  "a model of %.0f million parameters reads well only in short windows and cannot merge summaries: each "
-                  "window is summarised, each sentence is checked against it, and the answer is chosen from those; the "
-                  "words are checked, their truth is not guaranteed",
-                  (double)p->llm->parameters / 1e6);
+    strbuf_printf(
+        &p->plan->reason,
+        "a model of %.0f million parameters reads well only in short windows and cannot merge summaries: "
+        "each "
+        "window is summarised, each sentence is checked against it, and the answer is chosen from those; the "
+        "words are checked, their truth is not guaranteed",
+        (double)p->llm->parameters / 1e6);
     return LL_OK;
 }
 
@@ -208,8 +220,10 @@ static ll_status choose_large(struct planner *p)
         strbuf_puts(&p->plan->reason, "the whole text fits into one call");
         return plan_whole(p);
     }
-    strbuf_printf(&p->plan->reason, "the text is longer than one call holds (%zu tokens): windows are summarised and the "
-                  "summaries merged, up to %zu at a time", p->context, p->plan->budget.fan_out);
+    strbuf_printf(&p->plan->reason,
+                  "the text is longer than one call holds (%zu tokens): windows are summarised and the "
+                  "summaries merged, up to %zu at a time",
+                  p->context, p->plan->budget.fan_out);
     return LL_OK;
 }
 
@@ -217,9 +231,10 @@ static ll_status choose(struct planner *p)
 {
     if (!p->llm || !p->llm->chat) {
         p->plan->info.method = LL_METHOD_EXTRACTIVE;
-        strbuf_puts(&p->plan->reason, p->llm ? "the model has no chat format that is known here, so it cannot be asked: "
-                                               "key sentences are quoted"
-                                             : "no model is used: key sentences are quoted");
+        strbuf_puts(&p->plan->reason,
+                    p->llm ? "the model has no chat format that is known here, so it cannot be asked: "
+                             "key sentences are quoted"
+                           : "no model is used: key sentences are quoted");
         return plan_extractive(p);
     }
     return p->plan->small ? choose_small(p) : choose_large(p);
@@ -233,9 +248,11 @@ static ll_status obey(struct planner *p)
     if (p->options->method == LL_METHOD_EXTRACTIVE)
         return plan_extractive(p);
     if (!p->llm)
-        return error_set(p->error, LL_ARGUMENT, "plan", "this method needs a model; key sentences (extractive) need none");
+        return error_set(p->error, LL_ARGUMENT, "plan",
+                         "this method needs a model; key sentences (extractive) need none");
     if (!p->llm->chat)
-        return error_set(p->error, LL_UNSUPPORTED, "plan", "the model has no chat format that is known here, so it "
+        return error_set(p->error, LL_UNSUPPORTED, "plan",
+                         "the model has no chat format that is known here, so it "
                          "cannot be asked for summaries; use the method extractive");
     switch (p->options->method) {
     case LL_METHOD_WHOLE:
@@ -251,7 +268,9 @@ static ll_status obey(struct planner *p)
     }
 }
 
-/* ---- totals ------------------------------------------------------------------------------------------------------------------ */
+/* ---- totals
+ * ------------------------------------------------------------------------------------------------------------------
+ */
 
 static void add_totals(struct planner *p)
 {
@@ -260,8 +279,9 @@ static void add_totals(struct planner *p)
     for (size_t i = 0; i < plan->windows.count && plan->needs_model; i++)
         info->prompt_tokens += plan->windows.items[i].tokens + p->part_overhead + BUDGET_GUARD;
     if (plan->needs_model) {
-        size_t width = info->method == LL_METHOD_REFINE      ? 1
-                       : plan->windows.count < BATCH_WIDTH ? plan->windows.count : BATCH_WIDTH;
+        size_t width = info->method == LL_METHOD_REFINE    ? 1
+                       : plan->windows.count < BATCH_WIDTH ? plan->windows.count
+                                                           : BATCH_WIDTH;
         info->memory_bytes = p->llm->cache_bytes(p->llm->self, info->context, width, LL_F16);
     }
     info->reason = strbuf_text(&plan->reason);
@@ -292,10 +312,15 @@ ll_status plan_make(const struct ll_document *document, const struct llm *llm, c
     ll_plan_options usual;
     ll_plan_options_init(&usual);
     if (options && options->size != sizeof *options)
-        return error_set(error, LL_VERSION, "plan", "plan options of %zu bytes, %zu known: call ll_plan_options_init",
-                         options->size, sizeof *options);
-    struct planner p = {.document = document, .llm = llm, .options = options ? options : &usual, .run = run,
-                        .plan = mem_new(1, sizeof *p.plan), .error = error};
+        return error_set(error, LL_VERSION, "plan",
+                         "plan options of %zu bytes, %zu known: call ll_plan_options_init", options->size,
+                         sizeof *options);
+    struct planner p = {.document = document,
+                        .llm = llm,
+                        .options = options ? options : &usual,
+                        .run = run,
+                        .plan = mem_new(1, sizeof *p.plan),
+                        .error = error};
     if (!p.plan)
         return error_nomem(error, "plan", sizeof *p.plan);
     ll_status status = fill(&p);
@@ -327,8 +352,12 @@ ll_status ll_plan_get_chunk(const ll_plan *plan, size_t chunk, ll_chunk *ret)
     if (chunk >= plan->windows.count)
         return LL_NOT_FOUND;
     const struct window *w = &plan->windows.items[chunk];
-    *ret = (ll_chunk){.text = plan->document->text.text + w->text_first, .length = w->last - w->text_first,
-                      .tokens = w->tokens, .section = w->section, .first_byte = w->first, .last_byte = w->last};
+    *ret = (ll_chunk){.text = plan->document->text.text + w->text_first,
+                      .length = w->last - w->text_first,
+                      .tokens = w->tokens,
+                      .section = w->section,
+                      .first_byte = w->first,
+                      .last_byte = w->last};
     document_pages(plan->document, w->first, w->last, &ret->first_page, &ret->last_page);
     return LL_OK;
 }

@@ -11,8 +11,8 @@ struct ll_plan {
     bool needs_model, small; /* small: fewer than a billion parameters */
     char *focus;             /* NULL: nothing special */
     size_t words;
-    struct budget budget;    /* of TREE and REFINE */
-    size_t label_tokens;     /* of a child's label in a merge */
+    struct budget budget; /* of TREE and REFINE */
+    size_t label_tokens;  /* of a child's label in a merge */
     struct window_list windows;
     struct strbuf reason;
     ll_plan_info info;

@@ -24,12 +24,16 @@ void prompt_instruction(const struct prompt *prompt, struct strbuf *out)
         put_length(prompt, out);
         break;
     case PROMPT_MERGE:
-        strbuf_puts(out, "The notes above summarize consecutive parts of one document. Write one summary of all of them");
+        strbuf_puts(
+            out,
+            "The notes above summarize consecutive parts of one document. Write one summary of all of them");
         put_length(prompt, out);
         strbuf_puts(out, " Keep their order, and keep names and numbers.");
         break;
     case PROMPT_REFINE:
-        strbuf_puts(out, "Above are a summary of a document so far and its next part. Write the summary of both together");
+        strbuf_puts(
+            out,
+            "Above are a summary of a document so far and its next part. Write the summary of both together");
         put_length(prompt, out);
         strbuf_puts(out, " Keep the order, and keep names and numbers.");
         break;

@@ -13,8 +13,8 @@ enum prompt_kind { PROMPT_PART, PROMPT_MERGE, PROMPT_REFINE };
 
 struct prompt {
     enum prompt_kind kind;
-    const char *focus;  /* what the reader cares about, or NULL */
-    size_t words;       /* wanted length; 0: three sentences */
+    const char *focus; /* what the reader cares about, or NULL */
+    size_t words;      /* wanted length; 0: three sentences */
 };
 
 extern const char prompt_system[];

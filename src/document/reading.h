@@ -17,8 +17,8 @@ struct reading {
     enum kind kind;
     char encoding[40];
     uint64_t source_bytes;
-    char name[256];         /* the file as shown to a person */
-    struct notes *notes;    /* the document's */
+    char name[256];      /* the file as shown to a person */
+    struct notes *notes; /* the document's */
 };
 
 void reading_fini(struct reading *reading);

@@ -19,7 +19,7 @@ struct edge { /* one line near an edge of its page */
     bool words;     /* holds letters, not only numbers, and stands at the top */
 };
 
-/* ---- one line ------------------------------------------------------------------------------------- */
+/* ---- one line -------------------------------------------------------------------------------- */
 
 static int32_t roman_value(const char *text, size_t length)
 {
@@ -68,13 +68,14 @@ static struct edge describe(const char *text, const struct page_line *line, bool
         m = 1;
         last = first;
     }
-    struct edge edge = {.masked = hash_bytes(masked, m, bottom), .exact = hash_bytes(exact, e, 0), .page = line->page};
+    struct edge edge = {
+        .masked = hash_bytes(masked, m, bottom), .exact = hash_bytes(exact, e, 0), .page = line->page};
     edge.first_offset = first == NO_NUMBER ? NO_NUMBER : first - (int64_t)line->page;
     edge.last_offset = last == NO_NUMBER ? NO_NUMBER : last - (int64_t)line->page;
     return edge;
 }
 
-/* ---- groups of equal lines ------------------------------------------------------------------------- */
+/* ---- groups of equal lines ------------------------------------------------------------------- */
 
 static int compare_edges(const void *a, const void *b)
 {
@@ -118,8 +119,9 @@ static bool is_running(const struct edge *edges, size_t count, size_t pages)
 static void mark_neighbours(struct edge *edges, size_t count, struct page_line *lines)
 {
     for (size_t i = 1; i < count; i++)
-        if (edges[i].exact == edges[i - 1].exact && edges[i].masked == edges[i - 1].masked && edges[i].outermost &&
-            edges[i - 1].outermost && edges[i].page - edges[i - 1].page <= 2 && edges[i].page > edges[i - 1].page)
+        if (edges[i].exact == edges[i - 1].exact && edges[i].masked == edges[i - 1].masked &&
+            edges[i].outermost && edges[i - 1].outermost && edges[i].page - edges[i - 1].page <= 2 &&
+            edges[i].page > edges[i - 1].page)
             lines[edges[i].line].dropped = true;
 }
 
@@ -137,7 +139,8 @@ static void mark_groups(struct edge *edges, size_t count, size_t pages, struct p
     mark_neighbours(edges, count, lines);
 }
 
-static size_t collect(const char *text, const struct page_line *lines, size_t first, size_t next, struct edge *edges)
+static size_t collect(const char *text, const struct page_line *lines, size_t first, size_t next,
+                      struct edge *edges)
 {
     size_t used = 0, seen = 0, filled = 0;
     for (size_t i = first; i < next; i++)

@@ -22,14 +22,16 @@ struct segmenter {
     const ll_run *run;
 };
 
-/* ---- paragraphs ----------------------------------------------------------------------------------------- */
+/* ---- paragraphs -----------------------------------------------------------------------------------------
+ */
 
 static void add_paragraph(struct segmenter *s, size_t first, size_t last, enum paragraph_kind kind)
 {
     struct ll_document *d = s->document;
     if (last <= first)
         return;
-    if (!mem_grow((void **)&d->paragraphs, &d->paragraph_capacity, d->paragraph_count + 1, sizeof *d->paragraphs)) {
+    if (!mem_grow((void **)&d->paragraphs, &d->paragraph_capacity, d->paragraph_count + 1,
+                  sizeof *d->paragraphs)) {
         s->failed = true;
         return;
     }
@@ -37,7 +39,8 @@ static void add_paragraph(struct segmenter *s, size_t first, size_t last, enum p
 }
 
 /* first, last: the heading's lines. The title's range lies inside. */
-static void add_heading(struct segmenter *s, size_t first, size_t last, const struct heading *heading, size_t title_base)
+static void add_heading(struct segmenter *s, size_t first, size_t last, const struct heading *heading,
+                        size_t title_base)
 {
     struct outline_entry entry = {s->document->paragraph_count, heading->rank, title_base + heading->first,
                                   title_base + heading->last, heading->title_like};
@@ -105,8 +108,9 @@ static bool take_chapter(struct segmenter *s, size_t first, size_t last)
 {
     struct heading heading;
     size_t end = line_end(s, first, last);
-    if (end >= last || line_end(s, end + 1, last) < last || last - end > 80 || strchr(".,;", s->text[last - 1]) ||
-        !heading_alone(s->text + first, end - first, &heading) || heading.rank >= HEADING_CAPITALS)
+    if (end >= last || line_end(s, end + 1, last) < last || last - end > 80 ||
+        strchr(".,;", s->text[last - 1]) || !heading_alone(s->text + first, end - first, &heading) ||
+        heading.rank >= HEADING_CAPITALS)
         return false;
     heading.last = last - first;
     add_heading(s, first, last, &heading, first);
@@ -158,7 +162,8 @@ static void add_block(struct segmenter *s, size_t first, size_t last)
     }
 }
 
-/* ---- lines ------------------------------------------------------------------------------------------------ */
+/* ---- lines ------------------------------------------------------------------------------------------------
+ */
 
 static bool is_fence(const struct segmenter *s, size_t first, size_t last, char *ret_mark)
 {
@@ -246,7 +251,8 @@ static ll_status find_paragraphs(struct segmenter *s, ll_error *error)
     return check(s, last, error);
 }
 
-/* ---- sentences ----------------------------------------------------------------------------------------------- */
+/* ---- sentences
+ * ----------------------------------------------------------------------------------------------- */
 
 static void add_sentence(struct segmenter *s, size_t first, size_t last, size_t paragraph)
 {
@@ -257,7 +263,8 @@ static void add_sentence(struct segmenter *s, size_t first, size_t last, size_t 
         last--;
     if (last == first)
         return;
-    if (!mem_grow((void **)&d->sentences, &d->sentence_capacity, d->sentence_count + 1, sizeof *d->sentences)) {
+    if (!mem_grow((void **)&d->sentences, &d->sentence_capacity, d->sentence_count + 1,
+                  sizeof *d->sentences)) {
         s->failed = true;
         return;
     }
@@ -293,8 +300,8 @@ static ll_status find_sentences(struct segmenter *s, size_t first_paragraph, ll_
     return check(s, s->file->last, error);
 }
 
-ll_status segment_file(struct ll_document *document, struct doc_file *file, const char *title, const char *name,
-                       const ll_run *run, ll_error *error)
+ll_status segment_file(struct ll_document *document, struct doc_file *file, const char *title,
+                       const char *name, const ll_run *run, ll_error *error)
 {
     struct segmenter s = {.document = document, .text = document->text.text, .file = file, .run = run};
     size_t first_paragraph = document->paragraph_count;

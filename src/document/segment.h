@@ -7,7 +7,7 @@
 
 /* Adds the spans of one file, whose text and pages are in the document already. title: the file's
  * own, or "" when the first heading should give it; name: used when nothing else names it. */
-ll_status segment_file(struct ll_document *document, struct doc_file *file, const char *title, const char *name,
-                       const ll_run *run, ll_error *error);
+ll_status segment_file(struct ll_document *document, struct doc_file *file, const char *title,
+                       const char *name, const ll_run *run, ll_error *error);
 
 #endif

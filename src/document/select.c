@@ -18,7 +18,8 @@ static bool says_nothing_new(const struct selection *s, size_t candidate)
     const struct claim *new = &s->claims->items[candidate];
     for (size_t i = 0; i < s->claims->count; i++) {
         const struct claim *old = &s->claims->items[i];
-        if (s->chosen[i] && (old->first == new->first || claim_repeats(old->text, old->length, new->text, new->length)))
+        if (s->chosen[i] &&
+            (old->first == new->first || claim_repeats(old->text, old->length, new->text, new->length)))
             return true;
     }
     return false;
@@ -78,7 +79,8 @@ static void fill_gaps(struct selection *s, size_t length)
     }
 }
 
-ll_status select_claims(const struct claim_list *claims, size_t length, size_t words, bool *chosen, ll_error *error)
+ll_status select_claims(const struct claim_list *claims, size_t length, size_t words, bool *chosen,
+                        ll_error *error)
 {
     struct selection s = {claims, chosen, words, 0};
     if (claims->count == 0)

@@ -8,6 +8,7 @@
 
 /* Marks chosen[i] for claims (in document order) of at most `words` words together, one at least. The
  * document, `length` bytes, is divided into as many stretches as sentences fit, and each gives its best. */
-ll_status select_claims(const struct claim_list *claims, size_t length, size_t words, bool *chosen, ll_error *error);
+ll_status select_claims(const struct claim_list *claims, size_t length, size_t words, bool *chosen,
+                        ll_error *error);
 
 #endif

@@ -9,11 +9,13 @@
 
 enum { LOOK_BACK = 256 /* bytes searched for a character border */ };
 
-static const char abbreviations[] =
-    " mr mrs ms dr prof st sr jr vs cf eg ie e.g i.e al fig figs eq eqs sec secs ch chap vol vols pp no nos inc ltd "
-    "co corp gen col capt lt sgt rev hon gov sen rep pres messrs mme mlle jan feb mar apr jun jul aug sep sept oct nov "
-    "dec approx dept est ed eds ph.d m.d b.a m.a a.m p.m u.s u.k art arts para paras app ref refs cit ibid op viz "
-    "bzw usw z.b d.h nr abb bd hrsg ca evtl ggf inkl mme m. ";
+static const char abbreviations[] = " mr mrs ms dr prof st sr jr vs cf eg ie e.g i.e al fig figs eq eqs sec "
+                                    "secs ch chap vol vols pp no nos inc ltd "
+                                    "co corp gen col capt lt sgt rev hon gov sen rep pres messrs mme mlle "
+                                    "jan feb mar apr jun jul aug sep sept oct nov "
+                                    "dec approx dept est ed eds ph.d m.d b.a m.a a.m p.m u.s u.k art arts "
+                                    "para paras app ref refs cit ibid op viz "
+                                    "bzw usw z.b d.h nr abb bd hrsg ca evtl ggf inkl mme m. ";
 
 static bool is_space(char c)
 {
@@ -38,17 +40,17 @@ static bool is_wide_stop(int32_t c)
 
 static bool is_stop(int32_t c)
 {
-    return c == '.' || c == '!' || c == '?' || c == 0x2026 || c == 0x0964 || c == 0x0965 || c == 0x061F || c == 0x06D4 ||
-           c == 0x1362 || c == 0x17D4 || is_wide_stop(c);
+    return c == '.' || c == '!' || c == '?' || c == 0x2026 || c == 0x0964 || c == 0x0965 || c == 0x061F ||
+           c == 0x06D4 || c == 0x1362 || c == 0x17D4 || is_wide_stop(c);
 }
 
 static bool is_closer(int32_t c)
 {
-    return c == '"' || c == '\'' || c == ')' || c == ']' || c == 0x2019 || c == 0x201D || c == 0xBB || c == 0x203A ||
-           c == 0x300D || c == 0x300F || c == 0xFF09 || c == '*' || c == '_';
+    return c == '"' || c == '\'' || c == ')' || c == ']' || c == 0x2019 || c == 0x201D || c == 0xBB ||
+           c == 0x203A || c == 0x300D || c == 0x300F || c == 0xFF09 || c == '*' || c == '_';
 }
 
-/* ---- words before a full stop ------------------------------------------------------------------------ */
+/* ---- words before a full stop ---------------------------------------------------------------- */
 
 static bool is_abbreviation(const char *word, size_t length)
 {
@@ -82,7 +84,7 @@ static bool stop_belongs_to_word(const char *text, size_t stop)
     return is_abbreviation(word, length);
 }
 
-/* ---- after a full stop -------------------------------------------------------------------------------- */
+/* ---- after a full stop ----------------------------------------------------------------------- */
 
 static size_t skip_closers(const char *text, size_t length, size_t at)
 {
@@ -137,11 +139,11 @@ static bool begins_item(const char *line, size_t length)
         at++;
     if (bracket && at == start && at < length && is_letter((unsigned char)line[at]))
         at++;
-    return at > start && at + 1 < length && (bracket ? line[at] == ')' : line[at] == '.' || line[at] == ')') &&
-           line[at + 1] == ' ';
+    return at > start && at + 1 < length &&
+           (bracket ? line[at] == ')' : line[at] == '.' || line[at] == ')') && line[at + 1] == ' ';
 }
 
-/* ---- cuts -------------------------------------------------------------------------------------------- */
+/* ---- cuts ------------------------------------------------------------------------------------ */
 
 static bool is_character_border(const char *text, size_t length, size_t at)
 {

@@ -50,7 +50,7 @@ static size_t most_bytes(const ll_document_options *options)
     return options->max_bytes ? options->max_bytes : (size_t)1 << 30;
 }
 
-/* ---- opening and reading ------------------------------------------------------------------------------ */
+/* ---- opening and reading --------------------------------------------------------------------- */
 
 /* Non-blocking, so that a FIFO nobody writes to waits in poll, where cancel is seen. */
 static ll_status open_source(struct source *source)
@@ -65,7 +65,8 @@ static ll_status open_source(struct source *source)
         return error_set(source->error, LL_ARGUMENT, "document", "%s is a directory; name the files in it",
                          source->reading->name);
     if (S_ISBLK(source->info.st_mode))
-        return error_set(source->error, LL_ARGUMENT, "document", "%s is a disk, not a document", source->reading->name);
+        return error_set(source->error, LL_ARGUMENT, "document", "%s is a disk, not a document",
+                         source->reading->name);
     return LL_OK;
 }
 
@@ -79,7 +80,8 @@ static ll_status wait_readable(const struct source *source)
         if (ready < 0 && errno != EINTR)
             return error_errno(source->error, "document", source->reading->name, errno);
     }
-    return error_set(source->error, LL_CANCELLED, "document", "reading %s was cancelled", source->reading->name);
+    return error_set(source->error, LL_CANCELLED, "document", "reading %s was cancelled",
+                     source->reading->name);
 }
 
 static ll_status read_bytes(struct source *source, size_t limit)
@@ -103,12 +105,14 @@ static ll_status read_bytes(struct source *source, size_t limit)
                              "%s holds more than %zu bytes; raise the limit or split it: nothing is ever cut",
                              source->reading->name, most);
         if (source->bytes.length % (1u << 22) < (size_t)got)
-            report(source, source->bytes.length, (uint64_t)(source->info.st_size > 0 ? source->info.st_size : 0));
+            report(source, source->bytes.length,
+                   (uint64_t)(source->info.st_size > 0 ? source->info.st_size : 0));
     }
     return LL_OK;
 }
 
-/* ---- text ----------------------------------------------------------------------------------------------- */
+/* ---- text -----------------------------------------------------------------------------------------------
+ */
 
 static void spell_form_feeds(struct strbuf *text)
 {
@@ -149,16 +153,16 @@ static ll_status make_text(const struct source *source, enum kind wanted)
 {
     struct reading *reading = source->reading;
     struct strbuf decoded = {0};
-    ll_status status = encoding_decode(strbuf_text(&source->bytes), source->bytes.length, source->options->encoding,
-                                       reading->name, source->cancel, &decoded, reading->encoding, reading->notes,
-                                       source->error);
+    ll_status status = encoding_decode(strbuf_text(&source->bytes), source->bytes.length,
+                                       source->options->encoding, reading->name, source->cancel, &decoded,
+                                       reading->encoding, reading->notes, source->error);
     reading->source_bytes = source->bytes.length;
     if (status == LL_OK && is_blank(&decoded))
-        status = error_set(source->error, LL_UNREADABLE, "document", "%s %s: there is nothing to read", reading->name,
-                           source->bytes.length ? "holds only blanks" : "is empty");
+        status = error_set(source->error, LL_UNREADABLE, "document", "%s %s: there is nothing to read",
+                           reading->name, source->bytes.length ? "holds only blanks" : "is empty");
     if (status == LL_OK && has_pages(&decoded)) {
-        status = pages_clean(decoded.text, decoded.length, false, source->cancel, &reading->text, &reading->pages,
-                             source->error);
+        status = pages_clean(decoded.text, decoded.length, false, source->cancel, &reading->text,
+                             &reading->pages, source->error);
     } else if (status == LL_OK) {
         spell_form_feeds(&decoded);
         reading->text = decoded;
@@ -166,13 +170,15 @@ static ll_status make_text(const struct source *source, enum kind wanted)
     }
     strbuf_fini(&decoded);
     LL_TRY(status);
-    reading->kind = wanted != KIND_OTHER ? wanted
-                    : kind_is_markdown(strbuf_text(&reading->text), reading->text.length) ? KIND_MARKDOWN : KIND_TEXT;
+    reading->kind = wanted != KIND_OTHER                                                  ? wanted
+                    : kind_is_markdown(strbuf_text(&reading->text), reading->text.length) ? KIND_MARKDOWN
+                                                                                          : KIND_TEXT;
     note_markup(reading);
     return LL_OK;
 }
 
-/* ---- PDF --------------------------------------------------------------------------------------------------- */
+/* ---- PDF
+ * --------------------------------------------------------------------------------------------------- */
 
 /* What came through a pipe is put into a nameless temporary file, for a PDF must be read at random. */
 static ll_status make_seekable(struct source *source)
@@ -182,7 +188,8 @@ static ll_status make_seekable(struct source *source)
     strbuf_printf(&name, "%s/longleaf.XXXXXX", folder && *folder ? folder : "/tmp");
     int fd = name.failed ? -1 : mkstemp(name.text);
     if (fd < 0) {
-        ll_status status = error_errno(source->error, "document", strbuf_text(&name), name.failed ? ENOMEM : errno);
+        ll_status status =
+            error_errno(source->error, "document", strbuf_text(&name), name.failed ? ENOMEM : errno);
         strbuf_fini(&name);
         return status;
     }
@@ -211,13 +218,15 @@ static ll_status make_pdf(struct source *source)
     reading->source_bytes = regular ? (uint64_t)source->info.st_size : source->bytes.length;
     if (reading->source_bytes > most)
         return error_set(source->error, LL_UNSUPPORTED, "document",
-                         "%s holds more than %zu bytes; raise the limit or split it: nothing is ever cut", reading->name,
-                         most);
+                         "%s holds more than %zu bytes; raise the limit or split it: nothing is ever cut",
+                         reading->name, most);
     reading->kind = KIND_PDF;
-    return pdf_read(source->fd, reading->source_bytes, source->options, most, source->cancel, reading, source->error);
+    return pdf_read(source->fd, reading->source_bytes, source->options, most, source->cancel, reading,
+                    source->error);
 }
 
-/* ---- both --------------------------------------------------------------------------------------------------- */
+/* ---- both
+ * --------------------------------------------------------------------------------------------------- */
 
 static ll_status read_by_kind(struct source *source)
 {
@@ -227,22 +236,29 @@ static ll_status read_by_kind(struct source *source)
     LL_TRY(read_bytes(source, 1024));
     found = kind_of_bytes(strbuf_text(&source->bytes), source->bytes.length, &other);
     if (source->options->kind && !kind_from_name(source->options->kind, &kind))
-        return error_set(source->error, LL_ARGUMENT, "document", "\"%.40s\" is no kind of document; use text, markdown or pdf",
+        return error_set(source->error, LL_ARGUMENT, "document",
+                         "\"%.40s\" is no kind of document; use text, markdown or pdf",
                          source->options->kind);
     if (kind == KIND_PDF || (!source->options->kind && found == KIND_PDF))
         return make_pdf(source);
     if (!source->options->kind && found == KIND_OTHER)
         return error_set(source->error, LL_UNREADABLE, "document",
-                         "%s is %s, which cannot be read yet: give text, Markdown or PDF", source->reading->name, other);
+                         "%s is %s, which cannot be read yet: give text, Markdown or PDF",
+                         source->reading->name, other);
     LL_TRY(read_bytes(source, SIZE_MAX));
     return make_text(source, kind);
 }
 
-ll_status source_read(const char *path, const ll_document_options *options, const ll_run *run, struct reading *reading,
-                      ll_error *error)
+ll_status source_read(const char *path, const ll_document_options *options, const ll_run *run,
+                      struct reading *reading, ll_error *error)
 {
-    struct source source = {.path = path, .options = options, .run = run, .cancel = run ? run->cancel : NULL,
-                            .reading = reading, .error = error, .fd = -1};
+    struct source source = {.path = path,
+                            .options = options,
+                            .run = run,
+                            .cancel = run ? run->cancel : NULL,
+                            .reading = reading,
+                            .error = error,
+                            .fd = -1};
     utf8_printable(path, strlen(path), reading->name, sizeof reading->name);
     if (strcmp(path, "-") == 0)
         snprintf(reading->name, sizeof reading->name, "standard input");
@@ -255,20 +271,26 @@ ll_status source_read(const char *path, const ll_document_options *options, cons
     return status;
 }
 
-ll_status source_read_text(const char *bytes, size_t length, const ll_document_options *options, const ll_run *run,
-                           struct reading *reading, ll_error *error)
+ll_status source_read_text(const char *bytes, size_t length, const ll_document_options *options,
+                           const ll_run *run, struct reading *reading, ll_error *error)
 {
-    struct source source = {.options = options, .run = run, .cancel = run ? run->cancel : NULL, .reading = reading,
-                            .error = error, .fd = -1};
+    struct source source = {.options = options,
+                            .run = run,
+                            .cancel = run ? run->cancel : NULL,
+                            .reading = reading,
+                            .error = error,
+                            .fd = -1};
     enum kind kind = KIND_OTHER;
     snprintf(reading->name, sizeof reading->name, "the text given");
     if (options->kind && (!kind_from_name(options->kind, &kind) || kind == KIND_PDF))
-        return error_set(error, LL_ARGUMENT, "document", "text in memory is of kind text or markdown, not \"%.40s\"",
-                         options->kind);
+        return error_set(error, LL_ARGUMENT, "document",
+                         "text in memory is of kind text or markdown, not \"%.40s\"", options->kind);
     if (length > most_bytes(options))
-        return error_set(error, LL_UNSUPPORTED, "document", "the text holds more than %zu bytes", most_bytes(options));
+        return error_set(error, LL_UNSUPPORTED, "document", "the text holds more than %zu bytes",
+                         most_bytes(options));
     strbuf_append(&source.bytes, bytes, length);
-    ll_status status = source.bytes.failed ? error_nomem(error, "document", length) : make_text(&source, kind);
+    ll_status status =
+        source.bytes.failed ? error_nomem(error, "document", length) : make_text(&source, kind);
     strbuf_fini(&source.bytes);
     return status;
 }

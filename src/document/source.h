@@ -7,10 +7,10 @@
 
 /* path "-": standard input. Names are bytes and reach no shell and no child. reading: zeroed but for
  * notes; freed by the caller whatever happens. */
-ll_status source_read(const char *path, const ll_document_options *options, const ll_run *run, struct reading *reading,
-                      ll_error *error);
+ll_status source_read(const char *path, const ll_document_options *options, const ll_run *run,
+                      struct reading *reading, ll_error *error);
 /* The same for bytes already in memory; they are text whatever they look like. */
-ll_status source_read_text(const char *bytes, size_t length, const ll_document_options *options, const ll_run *run,
-                           struct reading *reading, ll_error *error);
+ll_status source_read_text(const char *bytes, size_t length, const ll_document_options *options,
+                           const ll_run *run, struct reading *reading, ll_error *error);
 
 #endif

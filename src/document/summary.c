@@ -21,7 +21,9 @@ void ll_summary_options_init(ll_summary_options *options)
     options->sampling.temperature = 0;
 }
 
-/* ---- for the steps ------------------------------------------------------------------------------------------------------------- */
+/* ---- for the steps
+ * -------------------------------------------------------------------------------------------------------------
+ */
 
 void summary_report(const struct summary_job *job, ll_phase phase, size_t done, size_t total)
 {
@@ -65,7 +67,8 @@ static void join(const struct claim_list *claims, struct strbuf *out)
     }
 }
 
-ll_status summary_add_node(struct summary_job *job, int level, size_t first, size_t last, struct claim_list *claims)
+ll_status summary_add_node(struct summary_job *job, int level, size_t first, size_t last,
+                           struct claim_list *claims)
 {
     struct ll_summary *s = job->summary;
     if (!mem_grow((void **)&s->nodes, &s->node_capacity, s->node_count + 1, sizeof *s->nodes))
@@ -73,15 +76,23 @@ ll_status summary_add_node(struct summary_job *job, int level, size_t first, siz
     struct summary_node *node = &s->nodes[s->node_count++];
     /* A window's first blank lines may still lie under the heading before. */
     size_t sentence = document_sentence(job->document, first);
-    size_t inside = sentence < job->document->sentence_count ? job->document->sentences[sentence].first : first;
-    *node = (struct summary_node){.level = level, .parent = SIZE_MAX, .title = put_title(job, inside), .claims = *claims,
-                                  .first = first, .last = last};
+    size_t inside =
+        sentence < job->document->sentence_count ? job->document->sentences[sentence].first : first;
+    *node = (struct summary_node){.level = level,
+                                  .parent = SIZE_MAX,
+                                  .title = put_title(job, inside),
+                                  .claims = *claims,
+                                  .first = first,
+                                  .last = last};
     *claims = (struct claim_list){0};
     join(&node->claims, &node->text);
-    return node->text.failed || s->titles.failed ? error_nomem(job->error, "summary", node->text.length) : LL_OK;
+    return node->text.failed || s->titles.failed ? error_nomem(job->error, "summary", node->text.length)
+                                                 : LL_OK;
 }
 
-/* ---- the answer ------------------------------------------------------------------------------------------------------------------- */
+/* ---- the answer
+ * -------------------------------------------------------------------------------------------------------------------
+ */
 
 static bool add_all(struct claim_list *out, const struct claim_list *claims)
 {
@@ -103,7 +114,8 @@ static void order(struct claim_list *claims)
     for (size_t i = 1; i < claims->count; i++) {
         struct claim moved = claims->items[i];
         size_t at = i;
-        while (at > 0 && claims->items[at - 1].window == moved.window && compare_places(&claims->items[at - 1], &moved) > 0) {
+        while (at > 0 && claims->items[at - 1].window == moved.window &&
+               compare_places(&claims->items[at - 1], &moved) > 0) {
             claims->items[at] = claims->items[at - 1];
             at--;
         }
@@ -189,7 +201,8 @@ static void write_answer(struct summary_job *job)
     size_t words = 0;
     for (size_t i = 0; i < s->answer.count; i++) {
         const struct claim *claim = &s->answer.items[i];
-        bool last = i + 1 == s->answer.count, marked = last || !same_mark(job, claim, &s->answer.items[i + 1]);
+        bool last = i + 1 == s->answer.count,
+             marked = last || !same_mark(job, claim, &s->answer.items[i + 1]);
         strbuf_append(&s->text, claim->text, claim->length);
         words += claim->words;
         if (marked)
@@ -202,7 +215,9 @@ static void write_answer(struct summary_job *job)
     }
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the whole
+ * ------------------------------------------------------------------------------------------------------------------------
+ */
 
 /* The root repeats the answer and comes last; what has no parent yet hangs under it. */
 static ll_status add_root(struct summary_job *job)
@@ -276,13 +291,15 @@ static ll_status carry_out(struct summary_job *job)
     return job->summary->text.failed ? error_nomem(job->error, "summary", job->summary->text.length) : LL_OK;
 }
 
-ll_status summary_make(const struct llm *llm, const ll_plan *plan, const ll_summary_options *options, const ll_run *run,
-                       ll_summary **ret, ll_error *error)
+ll_status summary_make(const struct llm *llm, const ll_plan *plan, const ll_summary_options *options,
+                       const ll_run *run, ll_summary **ret, ll_error *error)
 {
     ll_summary_options usual;
     if (options && options->size != sizeof *options)
-        return error_set(error, LL_VERSION, "summary", "summary options of %zu bytes, %zu known: call "
-                         "ll_summary_options_init", options->size, sizeof *options);
+        return error_set(error, LL_VERSION, "summary",
+                         "summary options of %zu bytes, %zu known: call "
+                         "ll_summary_options_init",
+                         options->size, sizeof *options);
     if (plan->needs_model && !llm)
         return error_set(error, LL_ARGUMENT, "summary", "this plan needs the model it was made for");
     if (!options) {
@@ -290,8 +307,13 @@ ll_status summary_make(const struct llm *llm, const ll_plan *plan, const ll_summ
         options = &usual;
     }
     double start = clock_seconds();
-    struct summary_job job = {.plan = plan, .document = plan->document, .llm = plan->needs_model ? llm : NULL,
-                              .options = options, .run = run, .summary = mem_new(1, sizeof *job.summary), .error = error};
+    struct summary_job job = {.plan = plan,
+                              .document = plan->document,
+                              .llm = plan->needs_model ? llm : NULL,
+                              .options = options,
+                              .run = run,
+                              .summary = mem_new(1, sizeof *job.summary),
+                              .error = error};
     if (!job.summary)
         return error_nomem(error, "summary", sizeof *job.summary);
     job.summary->document = plan->document;
@@ -320,7 +342,9 @@ void ll_summary_free(ll_summary *summary)
     mem_free(summary);
 }
 
-/* ---- public reading ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- public reading
+ * ----------------------------------------------------------------------------------------------------------------------
+ */
 
 const char *ll_summary_text(const ll_summary *summary, size_t *ret_length)
 {
@@ -351,9 +375,12 @@ ll_status ll_summary_get_node(const ll_summary *summary, size_t node, ll_summary
     if (node >= summary->node_count)
         return LL_NOT_FOUND;
     const struct summary_node *n = &summary->nodes[node];
-    *ret = (ll_summary_node){.level = n->level, .parent = n->parent,
+    *ret = (ll_summary_node){.level = n->level,
+                             .parent = n->parent,
                              .title = n->title == SIZE_MAX ? NULL : summary->titles.text + n->title,
-                             .text = strbuf_text(&n->text), .length = n->text.length, .first_byte = n->first,
+                             .text = strbuf_text(&n->text),
+                             .length = n->text.length,
+                             .first_byte = n->first,
                              .last_byte = n->last};
     document_pages(summary->document, n->first, n->last, &ret->first_page, &ret->last_page);
     return LL_OK;
@@ -369,8 +396,12 @@ ll_status ll_summary_get_sentence(const ll_summary *summary, size_t sentence, ll
     if (sentence >= summary->answer.count)
         return LL_NOT_FOUND;
     const struct claim *c = &summary->answer.items[sentence];
-    *ret = (ll_sentence){.text = c->text, .length = c->length, .first_byte = c->first, .last_byte = c->last,
-                         .support = c->support, .quoted = c->quoted};
+    *ret = (ll_sentence){.text = c->text,
+                         .length = c->length,
+                         .first_byte = c->first,
+                         .last_byte = c->last,
+                         .support = c->support,
+                         .quoted = c->quoted};
     document_pages(summary->document, c->first, c->last, &ret->first_page, &ret->last_page);
     return LL_OK;
 }

@@ -10,7 +10,7 @@
 struct summary_node {
     int level;
     size_t parent;
-    size_t title;       /* in titles; SIZE_MAX: none */
+    size_t title; /* in titles; SIZE_MAX: none */
     struct strbuf text;
     struct claim_list claims; /* the sentences of text */
     size_t first, last;
@@ -38,11 +38,12 @@ struct summary_job {
     ll_error *error;
 };
 
-ll_status summary_make(const struct llm *llm, const ll_plan *plan, const ll_summary_options *options, const ll_run *run,
-                       ll_summary **ret, ll_error *error);
+ll_status summary_make(const struct llm *llm, const ll_plan *plan, const ll_summary_options *options,
+                       const ll_run *run, ll_summary **ret, ll_error *error);
 
 /* For the steps. A node that borrows its claims' texts: `claims` moves into it. parent is set later. */
-ll_status summary_add_node(struct summary_job *job, int level, size_t first, size_t last, struct claim_list *claims);
+ll_status summary_add_node(struct summary_job *job, int level, size_t first, size_t last,
+                           struct claim_list *claims);
 void summary_report(const struct summary_job *job, ll_phase phase, size_t done, size_t total);
 ll_status summary_check_cancel(const struct summary_job *job);
 

@@ -15,13 +15,13 @@ struct term {
 struct terms { /* zero-initialised storage is empty */
     struct term *slots;
     size_t count, capacity;
-    size_t sentences;       /* in the document */
-    struct word_set focus;  /* what the reader asked for */
+    size_t sentences;      /* in the document */
+    struct word_set focus; /* what the reader asked for */
 };
 
 /* Counts all words of all sentences. focus may be NULL. */
-ll_status terms_count(const struct ll_document *document, const char *focus, const ll_run *run, struct terms *ret,
-                      ll_error *error);
+ll_status terms_count(const struct ll_document *document, const char *focus, const ll_run *run,
+                      struct terms *ret, ll_error *error);
 /* log(1 + count) · log(sentences / sentences with it): 0 for words seen once and for common words. */
 double terms_weight(const struct terms *terms, const struct word *word);
 void terms_fini(struct terms *terms);

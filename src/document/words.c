@@ -11,7 +11,7 @@
 
 enum { LONGEST = 64 }; /* bytes of a folded word that count */
 
-/* ---- characters --------------------------------------------------------------------------------- */
+/* ---- characters ------------------------------------------------------------------------------ */
 
 static bool is_ideograph(int32_t c)
 {
@@ -40,18 +40,25 @@ static int32_t to_lower(int32_t c)
     return c < 0x80 ? (c >= 'A' && c <= 'Z' ? c + 32 : c) : utf8proc_tolower(c);
 }
 
-/* ---- endings and common words --------------------------------------------------------------------- */
+/* ---- endings and common words ---------------------------------------------------------------- */
 
-static const char common_words[] =
-    " a about above after again against all also although am among an and another any are as at be because been "
-    "before being below between both but by can cannot could did do does doing down during each either else ever "
-    "every few for from further had has have having he her here hers him his how however i if in into is it its "
-    "itself just let may me might more most must my no nor not now of off on once one only or other our out over "
-    "own per same shall she should since so some such than that the their them then there these they this those "
-    "though through thus to too under until up upon us very was we were what when where whether which while who "
-    "whom whose why will with within without would yes yet you your said says say unto thou thee thy hath ye der "
-    "die das und ist nicht ein eine zu den von mit le la les de des et un une du est que dans pour el los las y en "
-    "por con ";
+static const char common_words[] = " a about above after again against all also although am among an and "
+                                   "another any are as at be because been "
+                                   "before being below between both but by can cannot could did do does "
+                                   "doing down during each either else ever "
+                                   "every few for from further had has have having he her here hers him his "
+                                   "how however i if in into is it its "
+                                   "itself just let may me might more most must my no nor not now of off on "
+                                   "once one only or other our out over "
+                                   "own per same shall she should since so some such than that the their "
+                                   "them then there these they this those "
+                                   "though through thus to too under until up upon us very was we were what "
+                                   "when where whether which while who "
+                                   "whom whose why will with within without would yes yet you your said says "
+                                   "say unto thou thee thy hath ye der "
+                                   "die das und ist nicht ein eine zu den von mit le la les de des et un une "
+                                   "du est que dans pour el los las y en "
+                                   "por con ";
 
 static bool is_common(const char *word, size_t length)
 {
@@ -89,7 +96,7 @@ static size_t stem_length(const char *word, size_t length)
     return length;
 }
 
-/* ---- the walk ---------------------------------------------------------------------------------- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 struct folding {
     char text[LONGEST + 4];
@@ -116,7 +123,8 @@ static bool joins(const struct words *w, size_t at, bool digit, size_t *ret_step
         return false;
     int32_t next = utf8_decode(w->text + at + step, w->length - at - step, &after);
     *ret_step = step;
-    return next >= 0 && !is_ideograph(next) && is_word_code(next, &next_digit) && (!number_joiner || next_digit);
+    return next >= 0 && !is_ideograph(next) && is_word_code(next, &next_digit) &&
+           (!number_joiner || next_digit);
 }
 
 static void finish(struct words *w, size_t start, const struct folding *f, bool number, struct word *ret)
@@ -180,8 +188,8 @@ size_t words_count(const char *text, size_t length)
 
 uint64_t words_digit_of(uint64_t exact)
 {
-    static const char *const names[] = {"zero",    "one",     "two",       "three",    "four",     "five",    "six",
-                                        "seven",   "eight",   "nine",      "ten",      "eleven",   "twelve"};
+    static const char *const names[] = {"zero",  "one",   "two",  "three", "four",   "five",  "six",
+                                        "seven", "eight", "nine", "ten",   "eleven", "twelve"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (hash_bytes(names[i], strlen(names[i]), 0) == exact) {
             char digits[3] = {(char)(i < 10 ? '0' + i : '1'), (char)(i < 10 ? '\0' : '0' + i - 10), '\0'};
@@ -190,7 +198,7 @@ uint64_t words_digit_of(uint64_t exact)
     return 0;
 }
 
-/* ---- sets ----------------------------------------------------------------------------------------- */
+/* ---- sets ------------------------------------------------------------------------------------ */
 
 static void insert(uint64_t *slots, size_t capacity, uint64_t hash)
 {
