@@ -60,14 +60,13 @@ bool cache_check(struct host *host, const char *operation, const struct backend_
     return false;
 }
 
-/* The norm of a key as stored, rounded up. */
-static float key_norm(const struct backend_cache *cache, const void *key)
+float row_norm(enum dtype dtype, const void *row, int64_t n)
 {
-    float row[MAX_HEAD];
+    float values[MAX_HEAD];
     double sum = 0;
-    dequantize_row(cache->k_type, key, row, cache->head_dim);
-    for (int i = 0; i < cache->head_dim; i++)
-        sum += (double)row[i] * row[i];
+    dequantize_row(dtype, row, values, n);
+    for (int64_t i = 0; i < n; i++)
+        sum += (double)values[i] * values[i];
     return nextafterf((float)(sqrt(sum) * (1 + 1e-12)), INFINITY);
 }
 
@@ -81,38 +80,54 @@ static float norm_before(const struct backend_cache *cache, const struct backend
     return 0;
 }
 
-static void store_key_norm(const struct backend_cache *cache, const struct backend_sequence *sequence,
-                           int64_t position, int head)
+static float larger(float norm, float other)
 {
-    int64_t index = position / cache->block_tokens;
-    int32_t block = sequence->blocks[index];
-    float *norm = &cache->k_norms[(int64_t)block * cache->kv_heads + head];
-    if (position % cache->block_tokens == 0)
-        *norm = norm_before(cache, sequence, index, head);
-    float mine = key_norm(cache, cache_key(cache, block, head, position % cache->block_tokens));
-    if (mine > *norm || isnan(mine)) /* a NaN stays: it compares as no bound at all */
-        *norm = mine;
+    return other > norm || isnan(other) ? other : norm; /* a NaN stays: it compares as no bound at all */
 }
 
-static void store_position(const struct backend_cache *cache, const struct backend_sequence *sequence,
-                           int64_t position, const float *k, const float *v, store_row_fn store)
+/* A step that begins inside a block takes the block's earlier keys anew: what was there may have been
+ * overwritten after a rewind, and the norm must depend on nothing but the keys up to here. */
+static void store_key_norm(const struct backend_cache *cache, const struct backend_sequence *sequence,
+                           int64_t position, int head, row_norm_fn norm)
 {
+    int64_t index = position / cache->block_tokens, token = position % cache->block_tokens;
+    int32_t block = sequence->blocks[index];
+    float *kept = &cache->k_norms[(int64_t)block * cache->kv_heads + head];
+    int64_t first = position == sequence->start ? 0 : token;
+    if (first == 0)
+        *kept = norm_before(cache, sequence, index, head);
+    for (; first <= token; first++)
+        *kept = larger(*kept, norm(cache->k_type, cache_key(cache, block, head, first), cache->head_dim));
+}
+
+struct cache_writer {
+    const struct backend_cache *cache;
+    store_row_fn store;
+    row_norm_fn norm;
+};
+
+static void store_position(const struct cache_writer *writer, const struct backend_sequence *sequence,
+                           int64_t position, const float *k, const float *v)
+{
+    const struct backend_cache *cache = writer->cache;
     int32_t block = sequence->blocks[position / cache->block_tokens];
     int64_t token = position % cache->block_tokens;
     if (block < 0)
         return;
     for (int head = 0; head < cache->kv_heads; head++) {
-        store(cache->k_type, k + (int64_t)head * cache->head_dim, cache_key(cache, block, head, token), cache->head_dim);
-        store(cache->v_type, v + (int64_t)head * cache->head_dim, cache_value(cache, block, head, token), cache->head_dim);
+        int64_t at = (int64_t)head * cache->head_dim;
+        writer->store(cache->k_type, k + at, cache_key(cache, block, head, token), cache->head_dim);
+        writer->store(cache->v_type, v + at, cache_value(cache, block, head, token), cache->head_dim);
         if (cache->k_norms)
-            store_key_norm(cache, sequence, position, head);
+            store_key_norm(cache, sequence, position, head, writer->norm);
     }
 }
 
 void cache_store_step(struct host *host, const struct backend_cache *cache, const struct tensor *k,
-                      const struct tensor *v, store_row_fn store)
+                      const struct tensor *v, store_row_fn store, row_norm_fn norm)
 {
     int64_t cols = (int64_t)cache->kv_heads * cache->head_dim;
+    struct cache_writer writer = {cache, store, norm};
     if (host_stopped(host) || !cache_check(host, "cache_write", cache) ||
         !host_check_rows(host, "cache_write", k, host->step->rows, cols) ||
         !host_check_rows(host, "cache_write", v, host->step->rows, cols))
@@ -120,7 +135,7 @@ void cache_store_step(struct host *host, const struct backend_cache *cache, cons
     for (int64_t s = 0; s < host->step->sequence_count; s++) {
         const struct backend_sequence *sequence = &host->step->sequences[s];
         for (int64_t i = 0; i < sequence->rows; i++)
-            store_position(cache, sequence, sequence->start + i, tensor_row(k, sequence->first_row + i),
-                           tensor_row(v, sequence->first_row + i), store);
+            store_position(&writer, sequence, sequence->start + i, tensor_row(k, sequence->first_row + i),
+                           tensor_row(v, sequence->first_row + i));
     }
 }

@@ -148,7 +148,7 @@ void fast_cache_write(struct backend *backend, const struct backend_cache *cache
                       const struct tensor *v)
 {
     struct fast *fast = fast_of(backend);
-    cache_store_step(&fast->host, cache, k, v, fast->kernels->store_row);
+    cache_store_step(&fast->host, cache, k, v, fast->kernels->store_row, fast->kernels->row_norm);
 }
 
 /* ---- elementwise ---- */

@@ -11,5 +11,6 @@ void KERNEL(merge)(const struct attention_state *part, int rows, int64_t width, 
 void KERNEL(finish)(const struct attention_state *state, int row, int64_t width, int head_dim, float *out);
 float KERNEL(dot)(const float *a, const float *b, int64_t n);
 void KERNEL(load_row)(enum dtype dtype, const void *from, float *to, int64_t n);
+float KERNEL(row_norm)(enum dtype dtype, const void *row, int64_t n);
 
 #endif

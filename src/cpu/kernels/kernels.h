@@ -97,6 +97,7 @@ struct kernels {
     void (*store_row)(enum dtype dtype, const float *from, void *to, int64_t n);
     /* A cache row as floats; n = head_dim. */
     void (*load_row)(enum dtype dtype, const void *from, float *to, int64_t n);
+    float (*row_norm)(enum dtype dtype, const void *row, int64_t n); /* never too small */
 };
 
 extern const struct kernels kernels_scalar;

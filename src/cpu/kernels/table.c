@@ -36,4 +36,5 @@ const struct kernels KERNEL(kernels) = {
     .softcap = KERNEL(softcap),
     .store_row = KERNEL(store_row),
     .load_row = KERNEL(load_row),
+    .row_norm = KERNEL(row_norm),
 };

@@ -135,7 +135,7 @@ void reference_rotary(struct backend *backend, const struct backend_rotary *rota
 void reference_cache_write(struct backend *backend, const struct backend_cache *cache, const struct tensor *k,
                            const struct tensor *v)
 {
-    cache_store_step(host_of(backend), cache, k, v, store_row);
+    cache_store_step(host_of(backend), cache, k, v, store_row, row_norm);
 }
 
 static double activation(enum backend_activation kind, double x)
