@@ -9,9 +9,16 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 
+/* Not every compiler's __builtin_cpu_supports knows the name f16c. */
+static bool runs_f16c(void)
+{
+    unsigned a, b, c = 0, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+
 static bool runs_avx2(void)
 {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && runs_f16c();
 }
 
 static bool runs_avx512(void)
@@ -25,7 +32,7 @@ static bool runs_avx512(void)
 static bool brand(char text[49])
 {
     unsigned words[12] = {0};
-    if (__get_cpuid_max(0x80000000u, NULL) < 0x80000004u)
+    if ((unsigned)__get_cpuid_max(0x80000000u, NULL) < 0x80000004u)
         return false;
     for (unsigned leaf = 0; leaf < 3; leaf++)
         __get_cpuid(0x80000002u + leaf, &words[4 * leaf], &words[4 * leaf + 1], &words[4 * leaf + 2],
