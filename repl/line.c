@@ -1,0 +1,291 @@
+/* Lines a person or a pipe gives to a conversation; on a terminal with editing, history and paste.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "repl/line.h"
+
+#include <errno.h>
+#include <histedit.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "console/escape.h"
+#include "console/terminal.h"
+#include "repl/bytes.h"
+#include "repl/history.h"
+#include "repl/paste.h"
+#include "repl/signals.h"
+
+struct line_reader {
+    EditLine *editor; /* NULL: plain reading */
+    History *history;
+    struct bytes bytes;
+    struct pastes pastes;
+    struct text pending; /* characters that stand for a paste, on their way to the editor */
+    size_t pending_at;
+    struct text prompt;
+    bool coloured, bracketed, terminal;
+    enum line_event event; /* why the editor got no character */
+    bool had_text;
+};
+
+/* What a handler needs to leave the terminal as it was found. */
+static struct termios found_terminal;
+static volatile sig_atomic_t terminal_changed;
+
+#define BRACKETS_ON "\033[?2004h"
+#define BRACKETS_OFF "\033[?2004l"
+
+static void put(const char *string)
+{
+    ssize_t ignored = write(STDERR_FILENO, string, strlen(string));
+    (void)ignored;
+}
+
+static void restore_terminal(void)
+{
+    if (!terminal_changed)
+        return;
+    put(BRACKETS_OFF);
+    tcsetattr(STDIN_FILENO, TCSANOW, &found_terminal);
+}
+
+/* ---- characters for the editor ---- */
+
+/* A whole character from its first byte; what is no UTF-8 becomes U+FFFD. */
+static wchar_t read_wide(struct line_reader *reader, int first)
+{
+    char bytes[4] = {(char)first};
+    size_t size = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC0 ? 2 : 1;
+    unsigned code;
+    for (size_t i = 1; i < size; i++) {
+        int next = bytes_next(&reader->bytes);
+        if (next < 0)
+            return 0xFFFD;
+        bytes[i] = (char)next;
+    }
+    return escape_character(bytes, size, &code) == size ? (wchar_t)code : 0xFFFD;
+}
+
+static bool read_pending(struct line_reader *reader, wchar_t *out)
+{
+    if (reader->pending_at >= reader->pending.length)
+        return false;
+    unsigned code = 0xFFFD;
+    size_t size = escape_character(reader->pending.bytes + reader->pending_at, reader->pending.length - reader->pending_at, &code);
+    reader->pending_at += size ? size : 1;
+    *out = (wchar_t)code;
+    return true;
+}
+
+/* What stands in the line goes into the history, so that an arrow key brings it back. */
+static int stop_editing(struct line_reader *reader, int byte)
+{
+    const LineInfo *info = el_line(reader->editor);
+    struct text typed = {0};
+    reader->event = byte == BYTES_INTERRUPTED ? LINE_INTERRUPTED : byte == BYTES_END ? LINE_END : LINE_FAILED;
+    text_append(&typed, info->buffer, (size_t)(info->lastchar - info->buffer));
+    reader->had_text = typed.length > 0;
+    if (typed.length && byte == BYTES_INTERRUPTED) {
+        HistEvent event;
+        history(reader->history, &event, H_ENTER, text_string(&typed));
+    }
+    text_fini(&typed);
+    return byte == BYTES_END ? 0 : -1;
+}
+
+static int get_character(EditLine *editor, wchar_t *out)
+{
+    struct line_reader *reader = NULL;
+    el_get(editor, EL_CLIENTDATA, &reader);
+    for (;;) {
+        if (read_pending(reader, out))
+            return 1;
+        int byte = bytes_next(&reader->bytes);
+        if (byte < 0)
+            return stop_editing(reader, byte);
+        if (byte != '\033' || !bytes_match(&reader->bytes, "[200~")) {
+            *out = byte < 0x80 ? (wchar_t)byte : read_wide(reader, byte);
+            return 1;
+        }
+        bytes_skip(&reader->bytes, 5);
+        text_clear(&reader->pending);
+        reader->pending_at = 0;
+        if (!paste_read(&reader->pastes, &reader->bytes, &reader->pending))
+            return stop_editing(reader, BYTES_INTERRUPTED);
+    }
+}
+
+/* A resize or a return from the background while the prompt waits. */
+static void on_wake(void *user)
+{
+    struct line_reader *reader = user;
+    if (signals_take_resize())
+        el_resize(reader->editor);
+    if (signals_take_continue()) {
+        el_set(reader->editor, EL_PREP_TERM, 0);
+        el_set(reader->editor, EL_PREP_TERM, 1);
+        put(reader->bracketed ? BRACKETS_ON : "");
+    }
+    el_set(reader->editor, EL_REFRESH);
+}
+
+static char *give_prompt(EditLine *editor)
+{
+    struct line_reader *reader = NULL;
+    el_get(editor, EL_CLIENTDATA, &reader);
+    return reader->prompt.bytes ? reader->prompt.bytes : (char[]){""};
+}
+
+/* ---- opening ---- */
+
+static void remember_loaded(void *user, const char *entry)
+{
+    struct line_reader *reader = user;
+    HistEvent event;
+    history(reader->history, &event, H_ENTER, entry);
+}
+
+static bool open_history(struct line_reader *reader)
+{
+    HistEvent event;
+    reader->history = history_init();
+    if (!reader->history)
+        return false;
+    history(reader->history, &event, H_SETSIZE, HISTORY_ENTRIES);
+    history(reader->history, &event, H_SETUNIQUE, 1);
+    history_load(remember_loaded, reader);
+    return true;
+}
+
+static bool open_editor(struct line_reader *reader)
+{
+    if (tcgetattr(STDIN_FILENO, &found_terminal) != 0 || !open_history(reader))
+        return false;
+    reader->editor = el_init("longleaf", stdin, stderr, stderr);
+    if (!reader->editor)
+        return false;
+    terminal_changed = 1;
+    signals_set_restore(restore_terminal);
+    el_set(reader->editor, EL_CLIENTDATA, reader);
+    el_set(reader->editor, EL_EDITOR, "emacs");
+    el_set(reader->editor, EL_PROMPT_ESC, give_prompt, '\1');
+    el_set(reader->editor, EL_HIST, history, reader->history);
+    el_set(reader->editor, EL_GETCFN, get_character);
+    /* While the model answers, keys wait unseen and uncut: a line-wise terminal would drop what is
+     * longer than its own buffer. */
+    el_set(reader->editor, EL_SETTY, "-x", "-icanon", "-echo", NULL);
+    el_set(reader->editor, EL_BIND, "^R", "em-inc-search-prev", NULL);
+    reader->bytes.on_wake = on_wake;
+    reader->bytes.user = reader;
+    reader->bracketed = terminal_draws(STDERR_FILENO);
+    reader->coloured = terminal_colours(STDERR_FILENO);
+    return true;
+}
+
+struct line_reader *line_open(bool plain)
+{
+    struct line_reader *reader = calloc(1, sizeof *reader);
+    if (!reader)
+        return NULL;
+    reader->bytes.fd = STDIN_FILENO;
+    reader->terminal = isatty(STDIN_FILENO);
+    if (!plain && reader->terminal && isatty(STDERR_FILENO) && !open_editor(reader)) {
+        line_close(reader);
+        return NULL;
+    }
+    return reader;
+}
+
+void line_close(struct line_reader *reader)
+{
+    if (!reader)
+        return;
+    if (reader->editor)
+        el_end(reader->editor);
+    if (reader->history)
+        history_end(reader->history);
+    terminal_changed = 0;
+    signals_set_restore(NULL);
+    pastes_clear(&reader->pastes);
+    text_fini(&reader->pending);
+    text_fini(&reader->prompt);
+    free(reader);
+}
+
+bool line_is_terminal(const struct line_reader *reader)
+{
+    return reader->terminal;
+}
+
+/* ---- reading ---- */
+
+static void set_prompt(struct line_reader *reader, const char *prompt)
+{
+    text_clear(&reader->prompt);
+    if (reader->coloured && *prompt)
+        text_printf(&reader->prompt, "\1\033[1m\1%s\1\033[0m\1", prompt);
+    else
+        text_puts(&reader->prompt, prompt);
+}
+
+static enum line_event read_edited(struct line_reader *reader, const char *prompt, struct text *line)
+{
+    int count = 0;
+    set_prompt(reader, prompt);
+    reader->event = LINE_END; /* what an editor's own end of file means */
+    reader->had_text = false;
+    put(reader->bracketed ? BRACKETS_ON : "");
+    const char *edited = el_gets(reader->editor, &count);
+    put(reader->bracketed ? BRACKETS_OFF : "");
+    if (!edited || count <= 0) {
+        put("\n");
+        return reader->event;
+    }
+    struct text typed = {0};
+    text_append(&typed, edited, (size_t)count - (edited[count - 1] == '\n'));
+    paste_expand(&reader->pastes, text_string(&typed), line);
+    pastes_clear(&reader->pastes);
+    text_fini(&typed);
+    return line->failed ? LINE_FAILED : LINE_READ;
+}
+
+static enum line_event read_plain(struct line_reader *reader, const char *prompt, struct text *line)
+{
+    if (reader->terminal)
+        put(prompt);
+    for (;;) {
+        int byte = bytes_next(&reader->bytes);
+        if (byte == '\n' || (byte == BYTES_END && line->length)) {
+            if (line->length && line->bytes[line->length - 1] == '\r')
+                line->bytes[--line->length] = '\0';
+            return line->failed ? LINE_FAILED : LINE_READ;
+        }
+        if (byte < 0) {
+            reader->had_text = line->length > 0;
+            if (reader->terminal)
+                put("\n");
+            return byte == BYTES_END ? LINE_END : byte == BYTES_INTERRUPTED ? LINE_INTERRUPTED : LINE_FAILED;
+        }
+        text_putc(line, (char)byte);
+    }
+}
+
+enum line_event line_read(struct line_reader *reader, const char *prompt, struct text *line, bool *had_text)
+{
+    text_clear(line);
+    enum line_event event = reader->editor ? read_edited(reader, prompt, line) : read_plain(reader, prompt, line);
+    if (had_text)
+        *had_text = reader->had_text;
+    return event;
+}
+
+void line_remember(struct line_reader *reader, const char *message)
+{
+    HistEvent event;
+    if (!reader->editor || !*message || strlen(message) > HISTORY_ENTRY_BYTES)
+        return;
+    history(reader->history, &event, H_ENTER, message);
+    history_append(message);
+}

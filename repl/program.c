@@ -1,0 +1,79 @@
+/* What every verb is given: settings, operands, the answer's way out, the cancel flag, the meter.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "repl/program.h"
+
+#include <signal.h>
+
+#include "console/human.h"
+#include "repl/json.h"
+#include "repl/say.h"
+#include "repl/signals.h"
+
+/* Ten lines a second at most, and always the last of a phase. */
+static void stream_progress(struct program *program, const ll_progress *progress)
+{
+    double now = human_clock();
+    if (now - program->streamed < 0.1 && progress->done != progress->total)
+        return;
+    program->streamed = now;
+    json_t *line = json_object();
+    json_put_string(line, "type", "progress");
+    json_put_string(line, "phase", meter_phase_words(progress->phase));
+    json_put_count(line, "done", progress->done);
+    json_put_count(line, "total", progress->total);
+    if (progress->label)
+        json_put_string(line, "label", progress->label);
+    json_print(&program->output, line, JSON_COMPACT);
+    output_flush(&program->output);
+}
+
+static void on_progress(void *user, const ll_progress *progress)
+{
+    struct program *program = user;
+    if (program->streams_json && progress->phase != LL_DECODING)
+        stream_progress(program, progress);
+    meter_update(&program->meter, progress);
+}
+
+static ll_flow on_token(void *user, const ll_token_event *event)
+{
+    struct program *program = user;
+    return program->on_token ? program->on_token(program->hearer, event) : LL_CONTINUE;
+}
+
+ll_run program_run(struct program *program)
+{
+    ll_run run;
+    ll_run_init(&run);
+    run.cancel = program->cancel;
+    run.on_progress = on_progress;
+    run.on_token = on_token;
+    run.user = program;
+    return run;
+}
+
+int program_interrupted(void)
+{
+    return signals_seen() == SIGTERM ? LEAVE_TERMINATED : LEAVE_INTERRUPTED;
+}
+
+int program_fail(struct program *program, enum concern concern, const ll_error *error)
+{
+    meter_clear(&program->meter);
+    if (error->status == LL_CANCELLED)
+        return program_interrupted();
+    say_error("%s%s%s", error->where, error->where[0] ? ": " : "", error->text);
+    switch (error->status) {
+    case LL_NOMEM:
+    case LL_DEVICE_MEMORY:
+        return LEAVE_MEMORY;
+    case LL_UNREADABLE:
+        return LEAVE_DOCUMENT;
+    case LL_CONTEXT_FULL:
+        return LEAVE_UNCOVERED;
+    case LL_ARGUMENT:
+        return concern == CONCERN_DOCUMENT ? LEAVE_DOCUMENT : LEAVE_USAGE;
+    default:
+        return concern == CONCERN_MODEL ? LEAVE_MODEL : concern == CONCERN_DOCUMENT ? LEAVE_DOCUMENT : LEAVE_OTHER;
+    }
+}

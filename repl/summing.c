@@ -1,0 +1,72 @@
+/* Summarising by the settings: plan, summary and what is known of both.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "repl/summing.h"
+
+#include "repl/say.h"
+#include "repl/work.h"
+
+const char *summing_method_name(ll_method method)
+{
+    const char *const *names = option_row(OPTION_METHOD)->choices; /* in the order of ll_method */
+    return (unsigned)method <= LL_METHOD_EXTRACTIVE ? names[method] : "unknown";
+}
+
+static size_t wanted_words(const struct settings *settings)
+{
+    static const size_t words[] = {100, 200, 350}; /* short, medium, long */
+    uint64_t given = settings_count(settings, OPTION_LENGTH, 1);
+    return given < 3 ? words[given] : (size_t)given;
+}
+
+int summing_plan(struct summing *summing, struct program *program, const ll_document *document, ll_model *model,
+                 const char *model_name)
+{
+    const struct settings *settings = &program->settings;
+    *summing = (struct summing){.document = document, .model = model, .model_name = model_name};
+    ll_document_get_info(document, &summing->document_info);
+    ll_plan_options options;
+    ll_plan_options_init(&options);
+    options.method = (ll_method)settings_count(settings, OPTION_METHOD, LL_METHOD_AUTO);
+    options.context = (size_t)settings_count(settings, OPTION_CONTEXT, 0);
+    options.window_tokens = (size_t)settings_count(settings, OPTION_WINDOW, 0);
+    options.overlap_tokens = (size_t)settings_count(settings, OPTION_OVERLAP, (uint64_t)(size_t)-1);
+    options.summary_words = wanted_words(settings);
+    options.focus = settings_text(settings, OPTION_FOCUS);
+    ll_run run = program_run(program);
+    ll_error error = {0};
+    if (ll_plan_make(document, model, &options, &run, &summing->plan, &error) != LL_OK)
+        return program_fail(program, CONCERN_WORK, &error);
+    meter_clear(&program->meter);
+    ll_plan_get_info(summing->plan, &summing->plan_info);
+    return LEAVE_OK;
+}
+
+int summing_make(struct summing *summing, struct program *program)
+{
+    ll_summary_options options;
+    ll_summary_options_init(&options);
+    options.width = (size_t)settings_count(&program->settings, OPTION_WIDTH, 0);
+    options.cache_type = work_cache_type(program);
+    options.sampling = work_sampling(program);
+    ll_run run = program_run(program);
+    ll_error error = {0};
+    if (ll_summarize(summing->model, summing->plan, &options, &run, &summing->summary, &error) != LL_OK)
+        return program_fail(program, CONCERN_WORK, &error);
+    meter_clear(&program->meter);
+    ll_summary_get_coverage(summing->summary, &summing->coverage);
+    ll_summary_get_stats(summing->summary, &summing->stats);
+    return LEAVE_OK;
+}
+
+void summing_fini(struct summing *summing)
+{
+    ll_summary_free(summing->summary);
+    ll_plan_free(summing->plan);
+    summing->summary = NULL;
+    summing->plan = NULL;
+}
+
+bool summing_complete(const struct summing *summing)
+{
+    return summing->coverage.share >= 1 && !summing->coverage.unread_pages;
+}

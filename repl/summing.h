@@ -1,0 +1,36 @@
+/* Summarising by the settings: plan, summary and what is known of both.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef REPL_SUMMING_H
+#define REPL_SUMMING_H
+
+#include "repl/json.h"
+#include "repl/program.h"
+
+struct summing {
+    const ll_document *document; /* borrowed */
+    ll_model *model;             /* borrowed; NULL for the extractive method */
+    const char *model_name;      /* borrowed; NULL without a model */
+    ll_document_info document_info;
+    ll_plan *plan;
+    ll_plan_info plan_info;
+    ll_summary *summary;
+    ll_coverage coverage;
+    ll_summary_stats stats;
+};
+
+/* LEAVE_OK or an exit code, said. model NULL: only with the extractive method. */
+int summing_plan(struct summing *summing, struct program *program, const ll_document *document, ll_model *model,
+                 const char *model_name);
+int summing_make(struct summing *summing, struct program *program);
+void summing_fini(struct summing *summing);
+bool summing_complete(const struct summing *summing); /* every byte of every page was read */
+const char *summing_method_name(ll_method method);
+
+void summing_print_plan(const struct summing *summing, struct output *output);
+void summing_print(const struct summing *summing, struct output *output); /* summary, outline, coverage */
+void summing_trace(const struct summing *summing); /* what came of each window, on standard error */
+json_t *summing_plan_json(const struct summing *summing);
+json_t *summing_json(const struct summing *summing, bool with_outline);
+json_t *summing_node_json(const struct summing *summing, size_t node);
+
+#endif

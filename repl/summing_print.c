@@ -1,0 +1,114 @@
+/* A summary for a person: sentences with their pages, the outline, the coverage line, the trace.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "console/human.h"
+#include "repl/say.h"
+#include "repl/summing.h"
+
+static void print_pages(struct output *output, const char *before, size_t first, size_t last, const char *after)
+{
+    if (first && last > first)
+        output_printf(output, "%spp. %zu-%zu%s", before, first, last, after);
+    else if (first)
+        output_printf(output, "%sp. %zu%s", before, first, after);
+}
+
+static void print_sentences(const struct summing *summing, struct output *output)
+{
+    size_t count = ll_summary_sentence_count(summing->summary), length = 0;
+    if (!count) {
+        const char *text = ll_summary_text(summing->summary, &length);
+        output_write(output, text, length);
+    }
+    for (size_t i = 0; i < count; i++) {
+        ll_sentence sentence;
+        if (ll_summary_get_sentence(summing->summary, i, &sentence) != LL_OK)
+            continue;
+        output_write(output, sentence.text, sentence.length);
+        print_pages(output, " [", sentence.first_page, sentence.last_page, "]");
+        output_puts(output, i + 1 < count ? " " : "");
+    }
+    output_puts(output, "\n");
+}
+
+static bool same_title(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* Window parts in the order of the document; parts of one section stand under one heading. */
+static void print_outline(const struct summing *summing, struct output *output)
+{
+    size_t count = ll_summary_node_count(summing->summary);
+    const char *title = NULL;
+    if (count < 2)
+        return;
+    output_puts(output, "\nOutline\n");
+    for (size_t i = 0; i < count; i++) {
+        ll_summary_node node;
+        if (ll_summary_get_node(summing->summary, i, &node) != LL_OK || node.level != 0)
+            continue;
+        if (node.title && *node.title && !same_title(title, node.title))
+            output_printf(output, "\n%s\n", node.title);
+        title = node.title;
+        output_puts(output, "  - ");
+        output_write(output, node.text, node.length);
+        print_pages(output, " [", node.first_page, node.last_page, "]");
+        output_puts(output, "\n");
+    }
+}
+
+static void print_coverage(const struct summing *summing, struct output *output)
+{
+    const ll_coverage *coverage = &summing->coverage;
+    output_printf(output, "\nCoverage: %s of %s tokens read in %s %s, %s of the text", human_count(coverage->read_tokens).text,
+                  human_count(coverage->document_tokens).text, human_count(coverage->windows).text,
+                  coverage->windows == 1 ? "window" : "windows", human_share(coverage->share).text);
+    if (coverage->unread_pages)
+        output_printf(output, "; %zu of %zu pages hold no text", coverage->unread_pages, coverage->pages);
+    output_printf(output, "; method %s", summing_method_name(summing->plan_info.method));
+    if (summing->model_name)
+        output_printf(output, "; written by %s", summing->model_name);
+    output_puts(output, "\n");
+}
+
+void summing_print(const struct summing *summing, struct output *output)
+{
+    print_sentences(summing, output);
+    print_outline(summing, output);
+    print_coverage(summing, output);
+}
+
+void summing_trace(const struct summing *summing)
+{
+    for (size_t i = 0; i < ll_summary_node_count(summing->summary); i++) {
+        ll_summary_node node;
+        if (ll_summary_get_node(summing->summary, i, &node) != LL_OK)
+            continue;
+        say_error("trace: part %zu, level %d, goes into %zu, bytes %llu to %llu, pages %zu to %zu: %.*s", i, node.level,
+                  node.parent, (unsigned long long)node.first_byte, (unsigned long long)node.last_byte, node.first_page,
+                  node.last_page, (int)(node.length > 3000 ? 3000 : node.length), node.text);
+    }
+}
+
+void summing_print_plan(const struct summing *summing, struct output *output)
+{
+    const ll_plan_info *plan = &summing->plan_info;
+    const ll_document_info *document = &summing->document_info;
+    output_printf(output, "method    %s: %s\n", summing_method_name(plan->method), plan->reason ? plan->reason : "");
+    output_printf(output, "document  %s tokens, %s of text", human_count(plan->document_tokens).text,
+                  human_bytes(document->bytes).text);
+    if (document->pages)
+        output_printf(output, ", %s pages", human_count(document->pages).text);
+    output_printf(output, ", %s sections\n", human_count(document->sections).text);
+    output_printf(output, "windows   %s of at most %s tokens, %s shared by neighbours\n", human_count(plan->windows).text,
+                  human_count(plan->window_tokens).text, human_count(plan->overlap_tokens).text);
+    if (plan->calls)
+        output_printf(output, "model     %s calls, at most %s prompt tokens in all, %s levels, context %s\n",
+                      human_count(plan->calls).text, human_count(plan->prompt_tokens).text, human_count(plan->levels).text,
+                      human_count(plan->context).text);
+    else
+        output_puts(output, "model     not used\n");
+    output_printf(output, "memory    %s of keys and values\n", human_bytes(plan->memory_bytes).text);
+}

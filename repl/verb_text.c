@@ -1,0 +1,65 @@
+/* text: exactly the text that a model would be given of the documents.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "repl/documents.h"
+#include "repl/json.h"
+#include "repl/verbs.h"
+
+static json_t *section_json(const ll_section *section)
+{
+    json_t *row = json_object();
+    json_put_string(row, "title", section->title);
+    json_put_count(row, "level", (uint64_t)section->level);
+    json_put_count(row, "first_byte", section->first_byte);
+    json_put_count(row, "last_byte", section->last_byte);
+    json_put_count(row, "first_page", section->first_page);
+    json_put_count(row, "last_page", section->last_page);
+    return row;
+}
+
+static json_t *document_json(const ll_document *document)
+{
+    ll_document_info info = {0};
+    ll_document_get_info(document, &info);
+    json_t *object = json_object(), *sections = json_array();
+    json_put_string(object, "title", info.title);
+    json_put_string(object, "kind", info.kind);
+    json_put_string(object, "encoding", info.encoding);
+    json_put_count(object, "files", info.files);
+    json_put_count(object, "pages", info.pages);
+    json_put_count(object, "unread_pages", info.unread_pages);
+    json_put_count(object, "paragraphs", info.paragraphs);
+    json_put_count(object, "source_bytes", info.source_bytes);
+    json_put_count(object, "bytes", info.bytes);
+    for (size_t i = 0; i < info.sections; i++) {
+        ll_section section;
+        if (ll_document_get_section(document, i, &section) == LL_OK)
+            json_array_append_new(sections, section_json(&section));
+    }
+    json_object_set_new(object, "sections", sections);
+    json_object_set_new(object, "notes", documents_notes(document));
+    size_t length;
+    const char *text = ll_document_text(document, &length);
+    json_put_text(object, "text", text, length);
+    return object;
+}
+
+int verb_text(struct program *program)
+{
+    ll_document *document = NULL;
+    ll_document_info info = {0};
+    int code = documents_open(program, (const char *const *)program->operands, (size_t)program->operand_count, &document);
+    if (code)
+        return code;
+    if (settings_flag(&program->settings, OPTION_JSON)) {
+        json_print(&program->output, document_json(document), JSON_INDENT(2));
+    } else {
+        size_t length;
+        const char *text = ll_document_text(document, &length);
+        output_write(&program->output, text, length);
+        if (program->output.terminal)
+            output_end_line(&program->output);
+    }
+    ll_document_get_info(document, &info);
+    ll_document_close(document);
+    return info.unread_pages ? LEAVE_UNCOVERED : LEAVE_OK;
+}

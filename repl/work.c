@@ -1,0 +1,124 @@
+/* Opens what a verb needs of the library: engine, model, session, by the settings.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "repl/work.h"
+
+#include "console/human.h"
+#include "console/modelpath.h"
+#include "repl/say.h"
+#include "repl/signals.h"
+
+static void on_log(void *user, int level, const char *module, const char *text)
+{
+    struct program *program = user;
+    (void)level;
+    meter_clear(&program->meter);
+    say_error("%s: %s", module, text);
+}
+
+static int engine_open(struct work *work, struct program *program)
+{
+    const struct settings *settings = &program->settings;
+    ll_engine_options options;
+    ll_engine_options_init(&options);
+    options.threads = (int)settings_count(settings, OPTION_THREADS, 0);
+    options.device = settings_text(settings, OPTION_DEVICE);
+    ll_error error = {0};
+    if (ll_engine_open(&options, &work->engine, &error) != LL_OK)
+        return program_fail(program, CONCERN_WORK, &error);
+    if (settings_flag(settings, OPTION_VERBOSE)) {
+        ll_engine_set_log(work->engine, on_log, program);
+        for (size_t i = 0; i < ll_engine_note_count(work->engine); i++)
+            say_error("engine: %s", ll_engine_note(work->engine, i));
+    }
+    return LEAVE_OK;
+}
+
+static int model_open(struct work *work, struct program *program, enum work_depth depth)
+{
+    ll_model_options options;
+    ll_model_options_init(&options);
+    options.metadata_only = depth == WORK_METADATA;
+    ll_run run = program_run(program);
+    ll_error error = {0};
+    double began = human_clock();
+    if (ll_model_open(work->engine, text_string(&work->path), &options, &run, &work->model, &error) != LL_OK)
+        return program_fail(program, CONCERN_MODEL, &error);
+    work->load_seconds = human_clock() - began;
+    ll_model_get_info(work->model, &work->info);
+    return LEAVE_OK;
+}
+
+int work_open(struct work *work, struct program *program, const char *name, enum work_depth depth)
+{
+    *work = (struct work){0};
+    struct text problem = {0};
+    if (!name)
+        name = settings_text(&program->settings, OPTION_MODEL);
+    if (!modelpath_find(name, &work->path, &problem)) {
+        say_error("%s", text_string(&problem));
+        text_fini(&problem);
+        return LEAVE_MODEL;
+    }
+    text_fini(&problem);
+    int code = engine_open(work, program);
+    if (!code)
+        code = model_open(work, program, depth);
+    if (!code && depth == WORK_SESSION)
+        code = work_open_session(work, program, 0);
+    meter_clear(&program->meter);
+    return !code && signals_seen() ? program_interrupted() : code;
+}
+
+int work_open_session(struct work *work, struct program *program, size_t context)
+{
+    ll_session_options options;
+    ll_session_options_init(&options);
+    options.context = context ? context : (size_t)settings_count(&program->settings, OPTION_CONTEXT, 0);
+    options.cache_type = work_cache_type(program);
+    ll_error error = {0};
+    if (ll_session_open(work->model, &options, &work->session, &error) != LL_OK)
+        return program_fail(program, CONCERN_WORK, &error);
+    return LEAVE_OK;
+}
+
+void work_close(struct work *work)
+{
+    ll_session_close(work->session);
+    ll_model_close(work->model);
+    ll_engine_close(work->engine);
+    text_fini(&work->path);
+    *work = (struct work){0};
+}
+
+ll_dtype work_cache_type(const struct program *program)
+{
+    static const ll_dtype types[] = {LL_F32, LL_F16, LL_BF16, LL_Q8_0}; /* as option.c lists them */
+    return types[settings_count(&program->settings, OPTION_KV, 1)];
+}
+
+ll_sampling work_sampling(const struct program *program)
+{
+    const struct settings *settings = &program->settings;
+    ll_sampling sampling;
+    ll_sampling_init(&sampling);
+    sampling.temperature = (float)settings_number(settings, OPTION_TEMP);
+    sampling.top_k = (int)settings_count(settings, OPTION_TOP_K, 0);
+    sampling.top_p = (float)settings_number(settings, OPTION_TOP_P);
+    sampling.min_p = (float)settings_number(settings, OPTION_MIN_P);
+    sampling.repeat_penalty = (float)settings_number(settings, OPTION_REPEAT_PENALTY);
+    sampling.presence_penalty = (float)settings_number(settings, OPTION_PRESENCE_PENALTY);
+    sampling.frequency_penalty = (float)settings_number(settings, OPTION_FREQUENCY_PENALTY);
+    sampling.penalty_window = (int)settings_count(settings, OPTION_PENALTY_WINDOW, 64);
+    sampling.seed = settings_count(settings, OPTION_SEED, 0);
+    sampling.choices = (int)settings_count(settings, OPTION_LOGPROBS, 0);
+    sampling.ignore_end = settings_flag(settings, OPTION_IGNORE_EOS);
+    sampling.stop = (const char *const *)settings->values[OPTION_STOP].items;
+    sampling.stop_count = settings->values[OPTION_STOP].item_count;
+    return sampling;
+}
+
+size_t work_capacity(const struct work *work)
+{
+    ll_session_stats stats;
+    return ll_session_get_stats(work->session, &stats) == LL_OK ? stats.cache_capacity : 0;
+}

@@ -1,0 +1,149 @@
+/* The one table of options: parsing, --help, completion and the man page all read it.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "console/option.h"
+
+#include <string.h>
+
+#define CHAT VERB_BIT(VERB_CHAT)
+#define SUM VERB_BIT(VERB_SUM)
+#define RUN VERB_BIT(VERB_RUN)
+#define TEXT VERB_BIT(VERB_TEXT)
+#define TOKENS VERB_BIT(VERB_TOKENS)
+#define INFO VERB_BIT(VERB_INFO)
+#define PPL VERB_BIT(VERB_PPL)
+#define BENCH VERB_BIT(VERB_BENCH)
+#define MODELS VERB_BIT(VERB_MODELS)
+#define ALL (VERB_BIT(VERB_COUNT) - 1)
+#define GENERATES (CHAT | SUM | RUN)
+#define COMPUTES (GENERATES | PPL | BENCH)
+#define READS (CHAT | SUM | TEXT | TOKENS | PPL)
+#define ANSWERS (SUM | RUN | TEXT | TOKENS | INFO | PPL | BENCH | MODELS)
+
+#define FLAG OPTION_IS_FLAG, NULL, NULL, NULL, 0, 0
+#define TEXT_OF(argument, fallback) OPTION_IS_TEXT, argument, fallback, NULL, 0, 0
+#define PATH_OF(argument) OPTION_IS_PATH, argument, NULL, NULL, 0, 0
+#define CHOICE_OF(argument, fallback, choices) OPTION_IS_CHOICE, argument, fallback, choices, 0, 0
+#define COUNT_OF(fallback, least, most) OPTION_IS_COUNT, "N", fallback, NULL, least, most
+#define NUMBER_OF(fallback, least, most) OPTION_IS_NUMBER, "X", fallback, NULL, least, most
+#define LINE_ONLY true
+#define ANYWHERE false
+
+static const char *const kv_types[] = {"f32", "f16", "bf16", "q8_0", NULL};
+static const char *const methods[] = {"auto", "whole", "select", "tree", "refine", "extractive", NULL};
+static const char *const lengths[] = {"short", "medium", "long", NULL};
+static const char *const kinds[] = {"text", "markdown", "pdf", NULL};
+
+static const struct option_row rows[OPTION_COUNT] = {
+    [OPTION_MODEL] = {"model", 'm', PATH_OF("MODEL"), ANYWHERE, COMPUTES | TOKENS | INFO,
+                      "the model: a name in the models folder, or a GGUF file"},
+    [OPTION_CONTEXT] = {"context", 'c', COUNT_OF(NULL, 16, 1e9), ANYWHERE, COMPUTES,
+                        "tokens of context (default: what the model was trained with, or memory holds)"},
+    [OPTION_KV] = {"kv", 0, CHOICE_OF("TYPE", "f16", kv_types), ANYWHERE, COMPUTES,
+                   "how keys and values are kept"},
+    [OPTION_DEVICE] = {"device", 0, TEXT_OF("NAME", "auto"), ANYWHERE, COMPUTES | INFO,
+                       "where to compute: auto, cpu, reference, cuda or cuda:N"},
+    [OPTION_THREADS] = {"threads", 't', COUNT_OF(NULL, 1, 1024), ANYWHERE, COMPUTES,
+                        "threads (default: one for each core this process may use)"},
+    [OPTION_MAX_TOKENS] = {"max-tokens", 'n', COUNT_OF(NULL, 0, 1e9), ANYWHERE, CHAT | RUN | BENCH,
+                           "tokens to generate at most (default: to the end of the answer; bench: 32)"},
+    [OPTION_TEMP] = {"temp", 0, NUMBER_OF("0", 0, 100), ANYWHERE, GENERATES,
+                     "temperature; 0 takes the likeliest token each time"},
+    [OPTION_TOP_K] = {"top-k", 0, COUNT_OF("0", 0, 1e9), ANYWHERE, GENERATES,
+                      "sample among the N likeliest tokens; 0 is off"},
+    [OPTION_TOP_P] = {"top-p", 0, NUMBER_OF("1", 0, 1), ANYWHERE, GENERATES,
+                      "sample among the likeliest tokens that reach this probability; 1 is off"},
+    [OPTION_MIN_P] = {"min-p", 0, NUMBER_OF("0", 0, 1), ANYWHERE, GENERATES,
+                      "drop tokens less likely than this share of the likeliest; 0 is off"},
+    [OPTION_REPEAT_PENALTY] = {"repeat-penalty", 0, NUMBER_OF("1", 0.01, 100), ANYWHERE, GENERATES,
+                               "divide the scores of tokens seen lately; 1 is off"},
+    [OPTION_PRESENCE_PENALTY] = {"presence-penalty", 0, NUMBER_OF("0", -100, 100), ANYWHERE, GENERATES,
+                                 "subtract from the scores of tokens seen lately; 0 is off"},
+    [OPTION_FREQUENCY_PENALTY] = {"frequency-penalty", 0, NUMBER_OF("0", -100, 100), ANYWHERE, GENERATES,
+                                  "the same for each time that they were seen; 0 is off"},
+    [OPTION_PENALTY_WINDOW] = {"penalty-window", 0, COUNT_OF("64", 0, 1e6), ANYWHERE, GENERATES,
+                               "last tokens that the penalties look at"},
+    [OPTION_SEED] = {"seed", 's', COUNT_OF("0", 0, 9007199254740992.0), ANYWHERE, GENERATES,
+                     "the seed of sampling; the same seed gives the same text"},
+    [OPTION_STOP] = {"stop", 0, OPTION_IS_LIST, "TEXT", NULL, NULL, 0, 0, ANYWHERE, CHAT | RUN,
+                     "end the answer before this text; may be given several times"},
+    [OPTION_SYSTEM] = {"system", 0, TEXT_OF("TEXT", NULL), ANYWHERE, CHAT | RUN,
+                       "the system message (default: the model's own)"},
+    [OPTION_PROMPT] = {"prompt", 'p', TEXT_OF("TEXT", NULL), LINE_ONLY, RUN, "the prompt"},
+    [OPTION_FILE] = {"file", 'f', PATH_OF("FILE"), LINE_ONLY, RUN, "read the prompt from a file"},
+    [OPTION_TOKENS] = {"tokens", 0, TEXT_OF("IDS", NULL), LINE_ONLY, RUN,
+                       "the prompt as token ids, separated by spaces or commas"},
+    [OPTION_RAW] = {"raw", 0, FLAG, LINE_ONLY, RUN, "continue the prompt as it is, without a chat template"},
+    [OPTION_IGNORE_EOS] = {"ignore-eos", 0, FLAG, LINE_ONLY, RUN,
+                           "go on past the end of the answer, to --max-tokens"},
+    [OPTION_LOGPROBS] = {"logprobs", 0, COUNT_OF(NULL, 1, 100), LINE_ONLY, RUN,
+                         "with --json: each token's log-probability and the N best alternatives"},
+    [OPTION_LENGTH] = {"length", 0, OPTION_IS_COUNT, "WORDS", "medium", lengths, 20, 100000, ANYWHERE, SUM,
+                       "wanted length in words, or short (100), medium (200), long (350)"},
+    [OPTION_FOCUS] = {"focus", 0, TEXT_OF("TEXT", NULL), ANYWHERE, SUM, "what the reader cares about"},
+    [OPTION_METHOD] = {"method", 0, CHOICE_OF("METHOD", "auto", methods), ANYWHERE, SUM,
+                       "how to summarise; extractive needs no model"},
+    [OPTION_WINDOW] = {"window", 0, COUNT_OF(NULL, 32, 1e9), ANYWHERE, SUM,
+                       "tokens of text in each window (default: by the model's size)"},
+    [OPTION_OVERLAP] = {"overlap", 0, COUNT_OF(NULL, 0, 1e9), ANYWHERE, SUM,
+                        "tokens that neighbouring windows share (default: by the window)"},
+    [OPTION_WIDTH] = {"width", 0, COUNT_OF(NULL, 1, 1024), ANYWHERE, SUM,
+                      "windows computed together (default: by memory)"},
+    [OPTION_PLAN] = {"plan", 0, FLAG, LINE_ONLY, SUM, "say what would be computed, and stop"},
+    [OPTION_TRACE] = {"trace", 0, FLAG, LINE_ONLY, SUM, "show what came of each window on standard error"},
+    [OPTION_IDS] = {"ids", 0, FLAG, LINE_ONLY, TOKENS, "print the token ids, as run --tokens takes them"},
+    [OPTION_SPECIAL] = {"special", 0, FLAG, LINE_ONLY, TOKENS,
+                        "take control tokens written in the text for control tokens"},
+    [OPTION_STRIDE] = {"stride", 0, COUNT_OF(NULL, 1, 1e9), ANYWHERE, PPL,
+                       "tokens from one window to the next (default: half the context)"},
+    [OPTION_BUCKETS] = {"buckets", 0, COUNT_OF(NULL, 1, 1000), ANYWHERE, PPL,
+                        "also perplexity by position in the window, in N groups"},
+    [OPTION_DEPTHS] = {"depths", 0, TEXT_OF("LIST", "0,512,2048"), ANYWHERE, BENCH,
+                       "tokens already in the context, separated by commas"},
+    [OPTION_PREFILL] = {"prefill", 0, COUNT_OF("512", 1, 1e9), ANYWHERE, BENCH, "prompt tokens timed at each depth"},
+    [OPTION_REPEAT] = {"repeat", 0, COUNT_OF("5", 1, 1000), ANYWHERE, BENCH,
+                       "interleaved repetitions; medians are shown"},
+    [OPTION_META] = {"meta", 0, FLAG, LINE_ONLY, INFO, "list the file's metadata"},
+    [OPTION_TENSORS] = {"tensors", 0, FLAG, LINE_ONLY, INFO, "list the file's tensors"},
+    [OPTION_CONFIG] = {"config", 0, FLAG, LINE_ONLY, INFO, "list all settings and where each comes from"},
+    [OPTION_KIND] = {"kind", 0, CHOICE_OF("KIND", NULL, kinds), LINE_ONLY, READS,
+                     "what the documents are (default: found out from their content)"},
+    [OPTION_ENCODING] = {"encoding", 0, TEXT_OF("NAME", NULL), ANYWHERE, READS,
+                         "the documents' character encoding (default: found out)"},
+    [OPTION_PASSWORD_FILE] = {"password-file", 0, PATH_OF("FILE"), ANYWHERE, READS,
+                              "a file whose first line opens a locked PDF"},
+    [OPTION_JSON] = {"json", 0, FLAG, LINE_ONLY, ANSWERS, "print one JSON object"},
+    [OPTION_NDJSON] = {"ndjson", 0, FLAG, LINE_ONLY, SUM | RUN, "print one JSON object a line, as things happen"},
+    [OPTION_OUTPUT] = {"output", 'o', PATH_OF("FILE"), LINE_ONLY, ANSWERS,
+                       "write the answer to a file, whole or not at all"},
+    [OPTION_PLAIN] = {"plain", 0, FLAG, ANYWHERE, ALL, "no line editing, no colour, no progress line"},
+    [OPTION_QUIET] = {"quiet", 'q', FLAG, ANYWHERE, ALL, "no progress, no notes that change nothing"},
+    [OPTION_VERBOSE] = {"verbose", 'v', FLAG, ANYWHERE, ALL, "show the engine's log and notes"},
+    [OPTION_HELP] = {"help", 'h', FLAG, LINE_ONLY, ALL, "explain this verb"},
+    [OPTION_VERSION] = {"version", 'V', FLAG, LINE_ONLY, ALL, "print the version"},
+};
+
+const struct option_row *option_row(enum option option)
+{
+    return &rows[option];
+}
+
+enum option option_find(const char *name)
+{
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return (enum option)i;
+    return OPTION_COUNT;
+}
+
+enum option option_find_letter(char letter)
+{
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if (letter && rows[i].letter == letter)
+            return (enum option)i;
+    return OPTION_COUNT;
+}
+
+bool option_applies(enum option option, enum verb verb)
+{
+    return (rows[option].verbs & VERB_BIT(verb)) != 0;
+}

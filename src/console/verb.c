@@ -1,0 +1,31 @@
+/* The verbs of the program: their names, arguments and one line of help each.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "console/verb.h"
+
+#include <string.h>
+
+static const struct verb_row rows[VERB_COUNT] = {
+    [VERB_CHAT] = {"chat", "[FILE...]", "talk with the model, documents attached", 0, -1},
+    [VERB_SUM] = {"sum", "FILE...", "summarise documents of any length", 1, -1},
+    [VERB_RUN] = {"run", "[-]", "answer one prompt", 0, 1},
+    [VERB_TEXT] = {"text", "FILE...", "print exactly the text a model would be given", 1, -1},
+    [VERB_TOKENS] = {"tokens", "FILE...", "count or list the tokens of documents", 1, -1},
+    [VERB_INFO] = {"info", "[MODEL]", "say what a model file is", 0, 1},
+    [VERB_PPL] = {"ppl", "FILE...", "measure a model's perplexity on documents", 1, -1},
+    [VERB_BENCH] = {"bench", "", "measure prefill and decode speed at several depths", 0, 0},
+    [VERB_MODELS] = {"models", "[list|fetch|verify|path]", "list, fetch and verify models", 0, 2},
+    [VERB_HELP] = {"help", "[TOPIC]", "explain a verb, or print options, mdoc, completion", 0, 1},
+};
+
+const struct verb_row *verb_row(enum verb verb)
+{
+    return &rows[verb];
+}
+
+enum verb verb_find(const char *name)
+{
+    for (int i = 0; i < VERB_COUNT; i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return (enum verb)i;
+    return VERB_COUNT;
+}
