@@ -5,7 +5,8 @@
 #include "console/human.h"
 #include "repl/say.h"
 
-void answer_init(struct answer *answer, struct program *program, const struct work *work, bool shows, bool record)
+void answer_init(struct answer *answer, struct program *program, const struct work *work, bool shows,
+                 bool record)
 {
     *answer = (struct answer){.program = program, .model = work->model, .shows = shows};
     answer->wants_logprobs = record && settings_given(&program->settings, OPTION_LOGPROBS);

@@ -9,7 +9,7 @@
 struct answer {
     struct program *program;
     const ll_model *model;
-    bool shows;        /* text goes to the output as it comes */
+    bool shows; /* text goes to the output as it comes */
     bool wants_logprobs;
     struct text text;
     json_t *tokens, *logprobs; /* arrays; NULL unless keeps_tokens was asked for */
@@ -20,12 +20,14 @@ struct answer {
 };
 
 /* record: keep tokens and, when --logprobs was given, their log-probabilities. */
-void answer_init(struct answer *answer, struct program *program, const struct work *work, bool shows, bool record);
+void answer_init(struct answer *answer, struct program *program, const struct work *work, bool shows,
+                 bool record);
 void answer_fini(struct answer *answer);
 /* Makes the session equal the prompt and generates. LEAVE_OK, also when interrupted (see finish),
  * or the exit code of a failure, said. A prompt that does not fit is refused with both numbers. */
 int answer_make(struct answer *answer, struct work *work, const ll_token *prompt, size_t count, size_t limit);
-const char *answer_finish_name(ll_finish finish); /* "end", "length", "stop", "caller", "cancelled", "context" */
+const char *
+answer_finish_name(ll_finish finish); /* "end", "length", "stop", "caller", "cancelled", "context" */
 /* {text, tokens, finish, timings, logprobs}; a new reference. */
 json_t *answer_json(const struct answer *answer, double load_seconds);
 

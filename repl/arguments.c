@@ -11,12 +11,12 @@
 /* Walks argv; each step yields one option or one operand. */
 struct walk {
     char **argv;
-    int argc, at;         /* the next word */
-    const char *cluster;  /* the rest of "-vq" after its first letter, or NULL */
-    bool only_operands;   /* after "--" */
-    enum option option;   /* OPTION_COUNT: an operand */
-    const char *value;    /* the option's value, or the operand */
-    bool dashes;          /* the option was written by its long name */
+    int argc, at;        /* the next word */
+    const char *cluster; /* the rest of "-vq" after its first letter, or NULL */
+    bool only_operands;  /* after "--" */
+    enum option option;  /* OPTION_COUNT: an operand */
+    const char *value;   /* the option's value, or the operand */
+    bool dashes;         /* the option was written by its long name */
 };
 
 static void unknown_option(const char *name, struct text *problem)

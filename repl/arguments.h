@@ -6,10 +6,10 @@
 #include "console/settings.h"
 
 struct arguments {
-    enum verb verb;  /* VERB_COUNT: a word that is no verb came first */
-    int verb_at;     /* index in argv, 0: none was given */
+    enum verb verb;     /* VERB_COUNT: a word that is no verb came first */
+    int verb_at;        /* index in argv, 0: none was given */
     bool help, version; /* asked for before anything else is looked at */
-    char **operands; /* owned array of borrowed strings */
+    char **operands;    /* owned array of borrowed strings */
     int operand_count;
 };
 

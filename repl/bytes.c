@@ -12,7 +12,8 @@
 /* Waits until the descriptor can be read. 1: it can, 0: time is up, -1: a signal asks to stop. */
 static int wait_readable(struct bytes *bytes, int milliseconds)
 {
-    struct pollfd polls[2] = {{.fd = bytes->fd, .events = POLLIN}, {.fd = signals_descriptor(), .events = POLLIN}};
+    struct pollfd polls[2] = {{.fd = bytes->fd, .events = POLLIN},
+                              {.fd = signals_descriptor(), .events = POLLIN}};
     for (;;) {
         int ready = poll(polls, 2, milliseconds);
         if (signals_seen())

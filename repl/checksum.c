@@ -61,8 +61,8 @@ bool checksum_wanted(const char *path, char hash[CHECKSUM_LENGTH + 1])
     struct text beside = {0};
     text_printf(&beside, "%s.sha256", path);
     FILE *file = fopen(text_string(&beside), "re");
-    bool ok = file && fgets(hash, CHECKSUM_LENGTH + 1, file) &&
-              strspn(hash, "0123456789abcdef") == CHECKSUM_LENGTH;
+    bool ok =
+        file && fgets(hash, CHECKSUM_LENGTH + 1, file) && strspn(hash, "0123456789abcdef") == CHECKSUM_LENGTH;
     if (file)
         fclose(file);
     text_fini(&beside);

@@ -14,7 +14,8 @@ void help_overview(struct output *output)
     for (int i = 0; i < VERB_COUNT; i++)
         output_printf(output, "  %-8s %s%s\n", verb_row((enum verb)i)->name, verb_row((enum verb)i)->help,
                       i == VERB_CHAT ? " (without a verb, too)" : "");
-    output_puts(output, "\n`longleaf VERB --help` or `longleaf help VERB` lists a verb's options; `man longleaf` is the manual.\n");
+    output_puts(output, "\n`longleaf VERB --help` or `longleaf help VERB` lists a verb's options; `man "
+                        "longleaf` is the manual.\n");
 }
 
 /* Words of a paragraph, broken before the last column, after an indent. */
@@ -53,8 +54,9 @@ static void print_option(struct output *output, const struct option_row *row, si
 {
     char head[64];
     struct text words = {0};
-    int length = snprintf(head, sizeof head, "  %c%c%c --%s%s%s", row->letter ? '-' : ' ', row->letter ? row->letter : ' ',
-                          row->letter ? ',' : ' ', row->name, row->argument ? " " : "", row->argument ? row->argument : "");
+    int length = snprintf(head, sizeof head, "  %c%c%c --%s%s%s", row->letter ? '-' : ' ',
+                          row->letter ? row->letter : ' ', row->letter ? ',' : ' ', row->name,
+                          row->argument ? " " : "", row->argument ? row->argument : "");
     size_t indent = 30;
     output_puts(output, head);
     if (length >= (int)indent)
@@ -69,8 +71,8 @@ static void print_option(struct output *output, const struct option_row *row, si
 void help_verb(struct output *output, enum verb verb, size_t columns)
 {
     const struct verb_row *row = verb_row(verb);
-    output_printf(output, "usage: longleaf %s [OPTION...]%s%s\n\n%s\n\n", row->name, *row->arguments ? " " : "",
-                  row->arguments, row->help);
+    output_printf(output, "usage: longleaf %s [OPTION...]%s%s\n\n%s\n\n", row->name,
+                  *row->arguments ? " " : "", row->arguments, row->help);
     for (int i = 0; i < OPTION_COUNT; i++)
         if (option_applies((enum option)i, verb))
             print_option(output, option_row((enum option)i), columns);

@@ -104,10 +104,12 @@ static void bash_values(struct output *output)
 
 void help_completion(struct output *output)
 {
-    output_puts(output, "# Completes longleaf's verbs, options and file names in bash; `longleaf help completion` prints it.\n"
+    output_puts(output, "# Completes longleaf's verbs, options and file names in bash; `longleaf help "
+                        "completion` prints it.\n"
                         "# SPDX-License-Identifier: Apache-2.0\n"
                         "_longleaf()\n{\n"
-                        "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb=chat options= one\n"
+                        "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} "
+                        "verb=chat options= one\n"
                         "    COMPREPLY=()\n"
                         "    case $before in\n");
     bash_values(output);

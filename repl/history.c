@@ -61,7 +61,6 @@ static void read_entry(char *line)
     *out = '\0';
 }
 
-
 static size_t count_lines(FILE *file)
 {
     size_t lines = 0;

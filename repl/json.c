@@ -68,7 +68,8 @@ void json_print(struct output *output, json_t *value, size_t flags)
     /* Controls are escaped by JSON itself; on a terminal bidirectional marks are too, as ASCII. */
     if (output->terminal)
         flags |= JSON_ENSURE_ASCII;
-    if (!value || (json_dump_callback(value, print_some, output, flags | JSON_REAL_PRECISION(9)) != 0 && !output->failure))
+    if (!value || (json_dump_callback(value, print_some, output, flags | JSON_REAL_PRECISION(9)) != 0 &&
+                   !output->failure))
         output->failure = ENOMEM;
     output_puts(output, "\n");
     json_decref(value);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <histedit.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +74,8 @@ static bool read_pending(struct line_reader *reader, wchar_t *out)
     if (reader->pending_at >= reader->pending.length)
         return false;
     unsigned code = 0xFFFD;
-    size_t size = escape_character(reader->pending.bytes + reader->pending_at, reader->pending.length - reader->pending_at, &code);
+    size_t size = escape_character(reader->pending.bytes + reader->pending_at,
+                                   reader->pending.length - reader->pending_at, &code);
     reader->pending_at += size ? size : 1;
     *out = (wchar_t)code;
     return true;
@@ -133,9 +135,10 @@ static void on_wake(void *user)
 
 static char *give_prompt(EditLine *editor)
 {
+    static char none[] = "";
     struct line_reader *reader = NULL;
     el_get(editor, EL_CLIENTDATA, &reader);
-    return reader->prompt.bytes ? reader->prompt.bytes : (char[]){""};
+    return reader->prompt.bytes ? reader->prompt.bytes : none;
 }
 
 /* ---- opening ---- */
@@ -275,7 +278,8 @@ static enum line_event read_plain(struct line_reader *reader, const char *prompt
 enum line_event line_read(struct line_reader *reader, const char *prompt, struct text *line, bool *had_text)
 {
     text_clear(line);
-    enum line_event event = reader->editor ? read_edited(reader, prompt, line) : read_plain(reader, prompt, line);
+    enum line_event event =
+        reader->editor ? read_edited(reader, prompt, line) : read_plain(reader, prompt, line);
     if (had_text)
         *had_text = reader->had_text;
     return event;

@@ -36,15 +36,16 @@ static void choose_locale(void)
 static int unknown_verb(const char *word)
 {
     if (access(word, F_OK) == 0) {
-        say_error("“%s” is a file, not a verb; did you mean `longleaf sum %s` or `longleaf chat %s`?", word, word, word);
+        say_error("“%s” is a file, not a verb; did you mean `longleaf sum %s` or `longleaf chat %s`?", word,
+                  word, word);
         return LEAVE_USAGE;
     }
     struct suggestion near;
     suggest_begin(&near, word);
     for (int i = 0; i < VERB_COUNT; i++)
         suggest_offer(&near, verb_row((enum verb)i)->name);
-    say_error("there is no verb “%s”%s%s%s; `longleaf help` lists them", word, near.best ? "; did you mean " : "",
-              near.best ? near.best : "", near.best ? "?" : "");
+    say_error("there is no verb “%s”%s%s%s; `longleaf help` lists them", word,
+              near.best ? "; did you mean " : "", near.best ? near.best : "", near.best ? "?" : "");
     return LEAVE_USAGE;
 }
 
@@ -52,7 +53,8 @@ static bool read_settings(struct settings *settings, struct text *problem)
 {
     struct text path = {0};
     settings_config_path(&path);
-    bool ok = settings_read_config(settings, text_string(&path), problem) && settings_read_environment(settings, problem);
+    bool ok = settings_read_config(settings, text_string(&path), problem) &&
+              settings_read_environment(settings, problem);
     text_fini(&path);
     return ok;
 }
@@ -61,17 +63,19 @@ static bool count_operands(const struct arguments *arguments, struct text *probl
 {
     const struct verb_row *row = verb_row(arguments->verb);
     if (arguments->operand_count < row->least)
-        text_printf(problem, "%s needs something to work on: longleaf %s %s", row->name, row->name, row->arguments);
-    else if (row->most >= 0 && arguments->operand_count > row->most)
-        text_printf(problem, "%s takes %s: longleaf %s %s", row->name, row->most ? "fewer words" : "no words", row->name,
+        text_printf(problem, "%s needs something to work on: longleaf %s %s", row->name, row->name,
                     row->arguments);
+    else if (row->most >= 0 && arguments->operand_count > row->most)
+        text_printf(problem, "%s takes %s: longleaf %s %s", row->name, row->most ? "fewer words" : "no words",
+                    row->name, row->arguments);
     return !problem->length;
 }
 
 /* A reader that went away is no failure to talk about: the program ends as the signal would end it. */
 static int settle_output(struct program *program, int code)
 {
-    bool keep = code == LEAVE_OK || code == LEAVE_UNCOVERED || (program->verb == VERB_RUN && code >= LEAVE_INTERRUPTED);
+    bool keep = code == LEAVE_OK || code == LEAVE_UNCOVERED ||
+                (program->verb == VERB_RUN && code >= LEAVE_INTERRUPTED);
     struct text path = {0};
     text_puts(&path, program->output.path.length ? text_string(&program->output.path) : "standard output");
     bool written = output_close(&program->output, keep);
@@ -81,7 +85,8 @@ static int settle_output(struct program *program, int code)
         raise(SIGPIPE);
     }
     if (!written) {
-        say_error("%s: the answer could not be written: %s", text_string(&path), strerror(program->output.failure));
+        say_error("%s: the answer could not be written: %s", text_string(&path),
+                  strerror(program->output.failure));
         code = code ? code : LEAVE_OTHER;
     }
     text_fini(&path);
@@ -96,7 +101,8 @@ static int run_verb(struct program *program)
         output_close(&program->output, false);
         return LEAVE_OTHER;
     }
-    bool plain = settings_flag(&program->settings, OPTION_PLAIN), quiet = settings_flag(&program->settings, OPTION_QUIET);
+    bool plain = settings_flag(&program->settings, OPTION_PLAIN),
+         quiet = settings_flag(&program->settings, OPTION_QUIET);
     say_set_quiet(quiet);
     meter_init(&program->meter, STDERR_FILENO, !plain && !quiet);
     program->streams_json = settings_flag(&program->settings, OPTION_NDJSON);
@@ -136,7 +142,8 @@ static int read_line_and_run(struct arguments *arguments, int argc, char **argv)
     if (arguments->verb == VERB_COUNT)
         return unknown_verb(argv[arguments->verb_at]);
     bool ok = settings_init(&program.settings) && read_settings(&program.settings, &problem) &&
-              arguments_read(arguments, argc, argv, &program.settings, &problem) && count_operands(arguments, &problem);
+              arguments_read(arguments, argc, argv, &program.settings, &problem) &&
+              count_operands(arguments, &problem);
     if (!ok) {
         say_error("%s", text_string(&problem));
     } else {

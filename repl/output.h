@@ -14,8 +14,8 @@
 struct output {
     int fd;
     bool terminal;
-    int failure;    /* errno of the first failed write, or 0 */
-    char last;      /* the last byte written, '\n' at the start */
+    int failure; /* errno of the first failed write, or 0 */
+    char last;   /* the last byte written, '\n' at the start */
     struct text buffer;
     struct text path, temporary; /* of a file; empty for standard output */
 };

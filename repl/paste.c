@@ -13,8 +13,8 @@ static void mark_of(const struct pastes *pastes, size_t index, struct text *mark
     size_t lines = 1;
     for (size_t i = 0; i < paste->length; i++)
         lines += paste->bytes[i] == '\n';
-    text_printf(mark, "[paste %zu: %s %s, %s bytes]", index + 1, human_count(lines).text, lines == 1 ? "line" : "lines",
-                human_count(paste->length).text);
+    text_printf(mark, "[paste %zu: %s %s, %s bytes]", index + 1, human_count(lines).text,
+                lines == 1 ? "line" : "lines", human_count(paste->length).text);
 }
 
 /* Terminals send a carriage return for each line's end. */

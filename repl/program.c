@@ -74,6 +74,8 @@ int program_fail(struct program *program, enum concern concern, const ll_error *
     case LL_ARGUMENT:
         return concern == CONCERN_DOCUMENT ? LEAVE_DOCUMENT : LEAVE_USAGE;
     default:
-        return concern == CONCERN_MODEL ? LEAVE_MODEL : concern == CONCERN_DOCUMENT ? LEAVE_DOCUMENT : LEAVE_OTHER;
+        return concern == CONCERN_MODEL      ? LEAVE_MODEL
+               : concern == CONCERN_DOCUMENT ? LEAVE_DOCUMENT
+                                             : LEAVE_OTHER;
     }
 }

@@ -9,15 +9,15 @@
 #include "repl/output.h"
 
 enum leave { /* exit codes; longleaf.1 lists them */
-    LEAVE_OK = 0,
-    LEAVE_OTHER = 1,
-    LEAVE_USAGE = 2,
-    LEAVE_UNCOVERED = 3, /* input not fully covered */
-    LEAVE_MEMORY = 4,
-    LEAVE_MODEL = 5,
-    LEAVE_DOCUMENT = 6,
-    LEAVE_INTERRUPTED = 130,
-    LEAVE_TERMINATED = 143
+             LEAVE_OK = 0,
+             LEAVE_OTHER = 1,
+             LEAVE_USAGE = 2,
+             LEAVE_UNCOVERED = 3, /* input not fully covered */
+             LEAVE_MEMORY = 4,
+             LEAVE_MODEL = 5,
+             LEAVE_DOCUMENT = 6,
+             LEAVE_INTERRUPTED = 130,
+             LEAVE_TERMINATED = 143
 };
 
 /* What a failure of the library was about; it decides the exit code. */
@@ -31,8 +31,8 @@ struct program {
     ll_cancel *cancel;
     struct meter meter;
     struct output output;
-    bool streams_json;  /* --ndjson: progress goes to the output as lines */
-    double streamed;    /* when the last progress line went out */
+    bool streams_json;    /* --ndjson: progress goes to the output as lines */
+    double streamed;      /* when the last progress line went out */
     ll_token_fn on_token; /* who hears of tokens now, with hearer for its state */
     void *hearer;
 };

@@ -53,7 +53,8 @@ static int read_prompt_from(struct prompt *prompt, const char *path)
         return LEAVE_DOCUMENT;
     }
     if (memchr(text_string(&prompt->text), '\0', prompt->text.length)) {
-        say_error("%s holds zero bytes and is no text; `longleaf sum` and `longleaf text` read other kinds of documents",
+        say_error("%s holds zero bytes and is no text; `longleaf sum` and `longleaf text` read other kinds "
+                  "of documents",
                   standard ? "standard input" : path);
         return LEAVE_DOCUMENT;
     }
@@ -99,7 +100,9 @@ int prompt_read(struct prompt *prompt, struct program *program)
         return LEAVE_USAGE;
     }
     if (operand && strcmp(operand, "-") != 0) {
-        say_error("run takes its prompt from -p TEXT, -f FILE or standard input; did you mean `run -p \"%s\"`?", operand);
+        say_error(
+            "run takes its prompt from -p TEXT, -f FILE or standard input; did you mean `run -p \"%s\"`?",
+            operand);
         return LEAVE_USAGE;
     }
     if (ids)
@@ -107,7 +110,8 @@ int prompt_read(struct prompt *prompt, struct program *program)
     else if (text)
         text_puts(&prompt->text, text);
     else if (!path && !operand && isatty(STDIN_FILENO)) {
-        say_error("run needs a prompt: -p TEXT, -f FILE or standard input (`longleaf chat` talks line by line)");
+        say_error(
+            "run needs a prompt: -p TEXT, -f FILE or standard input (`longleaf chat` talks line by line)");
         return LEAVE_USAGE;
     } else
         code = read_prompt_from(prompt, path ? path : "-");
@@ -169,7 +173,8 @@ static int check_ids(const struct prompt *prompt, const struct work *work)
 {
     for (size_t i = 0; i < prompt->count; i++)
         if ((size_t)prompt->tokens[i] >= work->info.vocabulary) {
-            say_error("token %d is outside the model's vocabulary of %zu", prompt->tokens[i], work->info.vocabulary);
+            say_error("token %d is outside the model's vocabulary of %zu", prompt->tokens[i],
+                      work->info.vocabulary);
             return LEAVE_USAGE;
         }
     return LEAVE_OK;
@@ -186,6 +191,6 @@ int prompt_encode(struct prompt *prompt, struct program *program, const struct w
     const char *system = settings_text(settings, OPTION_SYSTEM);
     ll_message messages[2] = {{"system", system, system ? strlen(system) : 0},
                               {"user", text_string(&prompt->text), prompt->text.length}};
-    return prompt_chat_tokens(program, work, system ? messages : messages + 1, system ? 2 : 1, &prompt->tokens,
-                              &prompt->count);
+    return prompt_chat_tokens(program, work, system ? messages : messages + 1, system ? 2 : 1,
+                              &prompt->tokens, &prompt->count);
 }

@@ -6,7 +6,8 @@
 #include <stdbool.h>
 
 void say_error(const char *format, ...) __attribute__((format(printf, 1, 2))); /* always */
-void say_note(const char *format, ...) __attribute__((format(printf, 1, 2)));  /* always: it changes what an answer means */
+void say_note(const char *format, ...)
+    __attribute__((format(printf, 1, 2))); /* always: it changes what an answer means */
 /* Only on a terminal, and not when quiet. */
 void say_aside(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void say_set_quiet(bool quiet);

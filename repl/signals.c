@@ -39,7 +39,8 @@ static void on_stop(int number)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     if (signals.seen) {
-        double passed = (double)(now.tv_sec - signals.when.tv_sec) + (double)(now.tv_nsec - signals.when.tv_nsec) * 1e-9;
+        double passed =
+            (double)(now.tv_sec - signals.when.tv_sec) + (double)(now.tv_nsec - signals.when.tv_nsec) * 1e-9;
         if (!signals.patient || passed > 1)
             die_of(number);
         return;

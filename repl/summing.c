@@ -18,8 +18,8 @@ static size_t wanted_words(const struct settings *settings)
     return given < 3 ? words[given] : (size_t)given;
 }
 
-int summing_plan(struct summing *summing, struct program *program, const ll_document *document, ll_model *model,
-                 const char *model_name)
+int summing_plan(struct summing *summing, struct program *program, const ll_document *document,
+                 ll_model *model, const char *model_name)
 {
     const struct settings *settings = &program->settings;
     *summing = (struct summing){.document = document, .model = model, .model_name = model_name};

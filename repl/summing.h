@@ -19,8 +19,8 @@ struct summing {
 };
 
 /* LEAVE_OK or an exit code, said. model NULL: only with the extractive method. */
-int summing_plan(struct summing *summing, struct program *program, const ll_document *document, ll_model *model,
-                 const char *model_name);
+int summing_plan(struct summing *summing, struct program *program, const ll_document *document,
+                 ll_model *model, const char *model_name);
 int summing_make(struct summing *summing, struct program *program);
 void summing_fini(struct summing *summing);
 bool summing_complete(const struct summing *summing); /* every byte of every page was read */

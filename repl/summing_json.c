@@ -3,7 +3,8 @@
 #include "repl/documents.h"
 #include "repl/summing.h"
 
-static void put_place(json_t *row, size_t first_page, size_t last_page, uint64_t first_byte, uint64_t last_byte)
+static void put_place(json_t *row, size_t first_page, size_t last_page, uint64_t first_byte,
+                      uint64_t last_byte)
 {
     json_put_count(row, "first_page", first_page);
     json_put_count(row, "last_page", last_page);
@@ -20,8 +21,12 @@ static json_t *sentences_json(const struct summing *summing)
             continue;
         json_t *row = json_object();
         json_put_text(row, "text", sentence.text, sentence.length);
-        json_object_set_new(row, "pages", json_pack("[I,I]", (json_int_t)sentence.first_page, (json_int_t)sentence.last_page));
-        json_object_set_new(row, "bytes", json_pack("[I,I]", (json_int_t)sentence.first_byte, (json_int_t)sentence.last_byte));
+        json_object_set_new(
+            row, "pages",
+            json_pack("[I,I]", (json_int_t)sentence.first_page, (json_int_t)sentence.last_page));
+        json_object_set_new(
+            row, "bytes",
+            json_pack("[I,I]", (json_int_t)sentence.first_byte, (json_int_t)sentence.last_byte));
         json_put_number(row, "support", (double)sentence.support);
         json_put_bool(row, "quoted", sentence.quoted);
         json_array_append_new(rows, row);

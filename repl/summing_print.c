@@ -6,7 +6,8 @@
 #include "repl/say.h"
 #include "repl/summing.h"
 
-static void print_pages(struct output *output, const char *before, size_t first, size_t last, const char *after)
+static void print_pages(struct output *output, const char *before, size_t first, size_t last,
+                        const char *after)
 {
     if (first && last > first)
         output_printf(output, "%spp. %zu-%zu%s", before, first, last, after);
@@ -62,9 +63,10 @@ static void print_outline(const struct summing *summing, struct output *output)
 static void print_coverage(const struct summing *summing, struct output *output)
 {
     const ll_coverage *coverage = &summing->coverage;
-    output_printf(output, "\nCoverage: %s of %s tokens read in %s %s, %s of the text", human_count(coverage->read_tokens).text,
-                  human_count(coverage->document_tokens).text, human_count(coverage->windows).text,
-                  coverage->windows == 1 ? "window" : "windows", human_share(coverage->share).text);
+    output_printf(output, "\nCoverage: %s of %s tokens read in %s %s, %s of the text",
+                  human_count(coverage->read_tokens).text, human_count(coverage->document_tokens).text,
+                  human_count(coverage->windows).text, coverage->windows == 1 ? "window" : "windows",
+                  human_share(coverage->share).text);
     if (coverage->unread_pages)
         output_printf(output, "; %zu of %zu pages hold no text", coverage->unread_pages, coverage->pages);
     output_printf(output, "; method %s", summing_method_name(summing->plan_info.method));
@@ -86,9 +88,10 @@ void summing_trace(const struct summing *summing)
         ll_summary_node node;
         if (ll_summary_get_node(summing->summary, i, &node) != LL_OK)
             continue;
-        say_error("trace: part %zu, level %d, goes into %zu, bytes %llu to %llu, pages %zu to %zu: %.*s", i, node.level,
-                  node.parent, (unsigned long long)node.first_byte, (unsigned long long)node.last_byte, node.first_page,
-                  node.last_page, (int)(node.length > 3000 ? 3000 : node.length), node.text);
+        say_error("trace: part %zu, level %d, goes into %zu, bytes %llu to %llu, pages %zu to %zu: %.*s", i,
+                  node.level, node.parent, (unsigned long long)node.first_byte,
+                  (unsigned long long)node.last_byte, node.first_page, node.last_page,
+                  (int)(node.length > 3000 ? 3000 : node.length), node.text);
     }
 }
 
@@ -96,18 +99,20 @@ void summing_print_plan(const struct summing *summing, struct output *output)
 {
     const ll_plan_info *plan = &summing->plan_info;
     const ll_document_info *document = &summing->document_info;
-    output_printf(output, "method    %s: %s\n", summing_method_name(plan->method), plan->reason ? plan->reason : "");
+    output_printf(output, "method    %s: %s\n", summing_method_name(plan->method),
+                  plan->reason ? plan->reason : "");
     output_printf(output, "document  %s tokens, %s of text", human_count(plan->document_tokens).text,
                   human_bytes(document->bytes).text);
     if (document->pages)
         output_printf(output, ", %s pages", human_count(document->pages).text);
     output_printf(output, ", %s sections\n", human_count(document->sections).text);
-    output_printf(output, "windows   %s of at most %s tokens, %s shared by neighbours\n", human_count(plan->windows).text,
-                  human_count(plan->window_tokens).text, human_count(plan->overlap_tokens).text);
+    output_printf(output, "windows   %s of at most %s tokens, %s shared by neighbours\n",
+                  human_count(plan->windows).text, human_count(plan->window_tokens).text,
+                  human_count(plan->overlap_tokens).text);
     if (plan->calls)
         output_printf(output, "model     %s calls, at most %s prompt tokens in all, %s levels, context %s\n",
-                      human_count(plan->calls).text, human_count(plan->prompt_tokens).text, human_count(plan->levels).text,
-                      human_count(plan->context).text);
+                      human_count(plan->calls).text, human_count(plan->prompt_tokens).text,
+                      human_count(plan->levels).text, human_count(plan->context).text);
     else
         output_puts(output, "model     not used\n");
     output_printf(output, "memory    %s of keys and values\n", human_bytes(plan->memory_bytes).text);

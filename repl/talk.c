@@ -44,7 +44,8 @@ static int document_weigh(struct talk *talk, struct talk_document *document)
     size_t length;
     const char *text = ll_document_text(document->document, &length);
     ll_token *tokens = NULL;
-    int code = prompt_text_tokens(talk->program, talk->work, text, length, false, false, &tokens, &document->tokens);
+    int code =
+        prompt_text_tokens(talk->program, talk->work, text, length, false, false, &tokens, &document->tokens);
     free(tokens);
     /* Room must be left for a question and an answer: a quarter of the context. */
     document->fits = document->tokens <= work_capacity(talk->work) / 4 * 3;
@@ -53,7 +54,8 @@ static int document_weigh(struct talk *talk, struct talk_document *document)
 
 static int document_keep(struct talk *talk, struct talk_document *document, const char *path)
 {
-    struct talk_document *documents = realloc(talk->documents, (talk->document_count + 1) * sizeof *documents);
+    struct talk_document *documents =
+        realloc(talk->documents, (talk->document_count + 1) * sizeof *documents);
     if (documents)
         talk->documents = documents;
     document->name = documents ? strdup(path) : NULL;
@@ -80,8 +82,8 @@ int talk_attach(struct talk *talk, const char *path)
     if (document.fits)
         say_aside("%s is attached: %s tokens", path, human_count(document.tokens).text);
     else
-        say_note("%s has %s tokens, too many to talk about at once in a context of %s; /sum summarises it", path,
-                 human_count(document.tokens).text, human_count(work_capacity(talk->work)).text);
+        say_note("%s has %s tokens, too many to talk about at once in a context of %s; /sum summarises it",
+                 path, human_count(document.tokens).text, human_count(work_capacity(talk->work)).text);
     return LEAVE_OK;
 }
 
@@ -136,7 +138,8 @@ static int encode(const struct talk *talk, ll_token **ret_tokens, size_t *ret_co
     if (system)
         messages[count++] = (ll_message){"system", system, strlen(system)};
     for (size_t i = 0; i < talk->message_count; i++)
-        messages[count++] = (ll_message){talk->messages[i].role, talk->messages[i].text, talk->messages[i].length};
+        messages[count++] =
+            (ll_message){talk->messages[i].role, talk->messages[i].text, talk->messages[i].length};
     int code = prompt_chat_tokens(talk->program, talk->work, messages, count, ret_tokens, ret_count);
     free(messages);
     return code;
@@ -144,8 +147,9 @@ static int encode(const struct talk *talk, ll_token **ret_tokens, size_t *ret_co
 
 static int refuse_full(size_t count, size_t capacity)
 {
-    say_error("with this message the conversation has %s tokens and the context holds %s; /reset begins a new one",
-              human_count(count).text, human_count(capacity).text);
+    say_error(
+        "with this message the conversation has %s tokens and the context holds %s; /reset begins a new one",
+        human_count(count).text, human_count(capacity).text);
     return LEAVE_UNCOVERED;
 }
 

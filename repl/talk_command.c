@@ -24,8 +24,10 @@ static int show_help(struct output *output)
         const struct command_row *row = command_row((enum command)i);
         output_printf(output, "%-9s %-13s %s\n", row->name, row->argument ? row->argument : "", row->help);
     }
-    output_puts(output, "\"\"\" begins a message of several lines and ends it; Ctrl-C stops an answer, twice at an empty "
-                        "prompt it leaves.\n");
+    output_puts(
+        output,
+        "\"\"\" begins a message of several lines and ends it; Ctrl-C stops an answer, twice at an empty "
+        "prompt it leaves.\n");
     return LEAVE_OK;
 }
 
@@ -38,7 +40,8 @@ static int show_documents(const struct talk *talk)
         const struct talk_document *document = &talk->documents[i];
         ll_document_info info = {0};
         ll_document_get_info(document->document, &info);
-        output_printf(output, "%s: %s, %s tokens", document->name, info.kind, human_count(document->tokens).text);
+        output_printf(output, "%s: %s, %s tokens", document->name, info.kind,
+                      human_count(document->tokens).text);
         if (info.pages)
             output_printf(output, ", %zu pages", info.pages);
         output_puts(output, document->fits ? "\n" : "; too long to talk about at once, /sum summarises it\n");
@@ -53,8 +56,9 @@ static int show_context(const struct talk *talk)
     if (ll_session_get_stats(talk->work->session, &stats) != LL_OK)
         return LEAVE_OTHER;
     double share = stats.cache_capacity ? (double)stats.position / (double)stats.cache_capacity : 0;
-    output_printf(output, "%s of %s tokens %s, %s of keys and values, %zu messages\n", human_count(stats.position).text,
-                  human_count(stats.cache_capacity).text, human_bar(share, 10, talk->program->meter.unicode).text,
+    output_printf(output, "%s of %s tokens %s, %s of keys and values, %zu messages\n",
+                  human_count(stats.position).text, human_count(stats.cache_capacity).text,
+                  human_bar(share, 10, talk->program->meter.unicode).text,
                   human_bytes(stats.cache_bytes).text, talk->message_count);
     return LEAVE_OK;
 }
@@ -87,8 +91,8 @@ static int set_parameter(struct talk *talk, const char *argument, size_t length)
         for (int i = 0; i < OPTION_COUNT; i++)
             if (is_parameter((enum option)i))
                 suggest_offer(&near, option_row((enum option)i)->name);
-        say_error("there is no parameter “%s”%s%s%s; /params lists them", name ? name : "", near.best ? "; did you mean " : "",
-                  near.best ? near.best : "", near.best ? "?" : "");
+        say_error("there is no parameter “%s”%s%s%s; /params lists them", name ? name : "",
+                  near.best ? "; did you mean " : "", near.best ? near.best : "", near.best ? "?" : "");
     } else if (!value || !*value) {
         say_error("/params %s needs a value", name);
     } else if (!settings_set(&talk->program->settings, option, ORIGIN_LINE, 0, value, &problem)) {
@@ -148,7 +152,8 @@ static int unknown_command(const char *line, size_t length, const char *near)
     if (near)
         say_error("there is no command %.*s; did you mean %s?", (int)end, line, near);
     else
-        say_error("there is no command %.*s; /help lists them, and \"\"\" around a message lets it begin with a slash",
+        say_error("there is no command %.*s; /help lists them, and \"\"\" around a message lets it begin "
+                  "with a slash",
                   (int)end, line);
     return LEAVE_USAGE;
 }

@@ -37,7 +37,8 @@ static int parse_depths(struct bench *bench, const char *list)
         if (!strspn(at, "0123456789") || errno || tokens > 1000000000 || (*end && *end != ',') ||
             bench->depth_count == DEPTH_LIMIT ||
             (bench->depth_count && tokens <= bench->depths[bench->depth_count - 1].tokens)) {
-            say_error("--depths takes at most %d rising whole numbers separated by commas, not “%s”", DEPTH_LIMIT, list);
+            say_error("--depths takes at most %d rising whole numbers separated by commas, not “%s”",
+                      DEPTH_LIMIT, list);
             return LEAVE_USAGE;
         }
         bench->depths[bench->depth_count++].tokens = tokens;
@@ -146,13 +147,15 @@ static void print_table(struct bench *bench)
     struct output *output = &bench->program->output;
     ll_device_info device = {0};
     ll_engine_get_device(bench->work->engine, 0, &device);
-    output_printf(output, "%s on %s (%s); medians of %zu\n", bench->work->info.name, device.name, device.backend, bench->repeat);
+    output_printf(output, "%s on %s (%s); medians of %zu\n", bench->work->info.name, device.name,
+                  device.backend, bench->repeat);
     output_printf(output, "%10s  %20s  %20s\n", "depth", "prefill, tokens/s", "decode, tokens/s");
     for (size_t i = 0; i < bench->depth_count; i++) {
         struct depth *depth = &bench->depths[i];
         output_printf(output, "%10s  %20s", human_count(depth->tokens).text,
                       human_rate(median(depth->prefill, bench->repeat)).text);
-        output_printf(output, "  %20s\n", bench->decode ? human_rate(median(depth->decode, bench->repeat)).text : "-");
+        output_printf(output, "  %20s\n",
+                      bench->decode ? human_rate(median(depth->decode, bench->repeat)).text : "-");
     }
 }
 

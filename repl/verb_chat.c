@@ -20,8 +20,8 @@ static bool ends_with_fence(const struct text *text, size_t from)
 
 /* A message is one line, or all between two fences; the second prompt is empty, so that what is on the
  * screen can be copied as it is. */
-static enum line_event read_message(struct line_reader *reader, const char *prompt, struct text *message, bool *fenced,
-                                    bool *had_text)
+static enum line_event read_message(struct line_reader *reader, const char *prompt, struct text *message,
+                                    bool *fenced, bool *had_text)
 {
     struct text line = {0};
     enum line_event event = line_read(reader, prompt, &line, had_text);
@@ -68,7 +68,8 @@ static bool is_blank(const char *text, size_t length)
 }
 
 /* One message or command. Answers that were stopped end nothing. */
-static int take_message(struct talk *talk, struct line_reader *reader, const struct text *message, bool fenced, bool *quit)
+static int take_message(struct talk *talk, struct line_reader *reader, const struct text *message,
+                        bool fenced, bool *quit)
 {
     const char *text = text_string(message);
     size_t length = message->length;
@@ -86,7 +87,7 @@ static int take_message(struct talk *talk, struct line_reader *reader, const str
 struct chat {
     struct talk *talk;
     struct line_reader *reader;
-    int worst;            /* the first failure; it matters when no person watches */
+    int worst; /* the first failure; it matters when no person watches */
     bool quit, interrupted_once;
 };
 

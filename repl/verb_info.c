@@ -165,9 +165,11 @@ static void print_model(struct output *output, const struct work *work)
         output_printf(output, "window        %s tokens\n", human_count(info->sliding_window).text);
     output_printf(output, "shape         %zu layers, width %zu, %zu heads (%zu for keys and values) of %zu\n",
                   info->layers, info->width, info->heads, info->cache_heads, info->head_size);
-    output_printf(output, "vocabulary    %s tokens, tokenizer %s\n", human_count(info->vocabulary).text, info->tokenizer);
+    output_printf(output, "vocabulary    %s tokens, tokenizer %s\n", human_count(info->vocabulary).text,
+                  info->tokenizer);
     output_printf(output, "chat          %s\n", info->chat);
-    output_printf(output, "context costs %s a token, %s for all of it\n", human_bytes(info->cache_bytes_per_token).text,
+    output_printf(output, "context costs %s a token, %s for all of it\n",
+                  human_bytes(info->cache_bytes_per_token).text,
                   human_bytes(info->cache_bytes_per_token * info->trained_context).text);
 }
 
@@ -185,12 +187,14 @@ static void print_devices(struct output *output, const ll_engine *engine)
 static void print_lists(struct program *program, const ll_model *model)
 {
     struct output *output = &program->output;
-    for (size_t i = 0; settings_flag(&program->settings, OPTION_META) && i < ll_model_meta_count(model); i++) {
+    for (size_t i = 0; settings_flag(&program->settings, OPTION_META) && i < ll_model_meta_count(model);
+         i++) {
         ll_meta meta;
         if (ll_model_get_meta(model, i, &meta) == LL_OK)
             output_printf(output, "%s = %s\n", meta.key, meta.value);
     }
-    for (size_t i = 0; settings_flag(&program->settings, OPTION_TENSORS) && i < ll_model_tensor_count(model); i++) {
+    for (size_t i = 0; settings_flag(&program->settings, OPTION_TENSORS) && i < ll_model_tensor_count(model);
+         i++) {
         ll_tensor_info info;
         if (ll_model_get_tensor(model, i, &info) != LL_OK)
             continue;

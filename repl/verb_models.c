@@ -84,10 +84,9 @@ static int list(struct program *program, const char *folder)
 /* The installed script, or the one beside the sources that this program was built from. */
 static int fetch(struct program *program)
 {
-    const char *script = getenv("LONGLEAF_FETCH");
-    if (!script)
-        script = access(LL_PKGLIBEXECDIR "/fetch-model.sh", R_OK) == 0 ? LL_PKGLIBEXECDIR "/fetch-model.sh"
-                                                                         : LL_SOURCE_DIR "/src/console/fetch-model.sh";
+    const char *script = LL_PKGLIBEXECDIR "/fetch-model.sh";
+    if (access(script, R_OK) != 0)
+        script = LL_SOURCE_DIR "/src/console/fetch-model.sh";
     if (access(script, R_OK) != 0) {
         say_error("%s, the script that fetches the model, is missing; install longleaf again", script);
         return LEAVE_OTHER;
@@ -115,7 +114,8 @@ static int verify(struct program *program, const char *name)
         say_note("no checksum is known for this model, so nothing was compared");
         code = LEAVE_OK;
     } else if (strcmp(hash, wanted) != 0) {
-        say_error("%s is damaged: its SHA-256 is %s and should be %s; `longleaf models fetch` gets the default model anew",
+        say_error("%s is damaged: its SHA-256 is %s and should be %s; `longleaf models fetch` gets the "
+                  "default model anew",
                   text_string(&path), hash, wanted);
     } else {
         output_printf(&program->output, "%s  %s: sound\n", hash, text_string(&path));
@@ -150,8 +150,8 @@ static int unknown_word(const char *word)
     suggest_begin(&near, word);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         suggest_offer(&near, words[i]);
-    say_error("models knows list, fetch, verify and path, not “%s”%s%s%s", word, near.best ? "; did you mean " : "",
-              near.best ? near.best : "", near.best ? "?" : "");
+    say_error("models knows list, fetch, verify and path, not “%s”%s%s%s", word,
+              near.best ? "; did you mean " : "", near.best ? near.best : "", near.best ? "?" : "");
     return LEAVE_USAGE;
 }
 

@@ -27,7 +27,7 @@ struct measure {
     float *logprobs;
     size_t count, context, stride, windows;
     ll_token start;
-    size_t start_count;        /* 0 or 1 */
+    size_t start_count; /* 0 or 1 */
     struct sums all, *buckets;
     size_t bucket_count;
 };
@@ -64,8 +64,8 @@ static int score_window(struct measure *measure, size_t from, size_t length, siz
     ll_run run = program_run(program);
     run.on_progress = NULL; /* the meter shows windows */
     ll_error error = {0};
-    ll_status status = ll_session_score(measure->work->session, measure->window, lead + length, measure->logprobs,
-                                        &run, &error);
+    ll_status status = ll_session_score(measure->work->session, measure->window, lead + length,
+                                        measure->logprobs, &run, &error);
     if (status != LL_OK)
         return program_fail(program, CONCERN_WORK, &error);
     for (size_t i = first_scored; i < length; i++) {
@@ -117,14 +117,16 @@ static json_t *measure_json(const struct measure *measure)
     json_t *object = json_object(), *buckets = json_array();
     json_put_number(object, "perplexity", perplexity(&measure->all));
     json_put_number(object, "standard_error", uncertainty(&measure->all));
-    json_put_number(object, "nats_per_token", measure->all.count ? measure->all.sum / (double)measure->all.count : NAN);
+    json_put_number(object, "nats_per_token",
+                    measure->all.count ? measure->all.sum / (double)measure->all.count : NAN);
     json_put_count(object, "tokens", measure->all.count);
     json_put_count(object, "windows", measure->windows);
     json_put_count(object, "context", measure->context);
     json_put_count(object, "stride", measure->stride);
     for (size_t i = 0; i < measure->bucket_count; i++) {
         json_t *row = json_object();
-        json_put_count(row, "first", (i * measure->context + measure->bucket_count - 1) / measure->bucket_count);
+        json_put_count(row, "first",
+                       (i * measure->context + measure->bucket_count - 1) / measure->bucket_count);
         json_put_count(row, "tokens", measure->buckets[i].count);
         json_put_number(row, "perplexity", perplexity(&measure->buckets[i]));
         json_array_append_new(buckets, row);
@@ -148,7 +150,8 @@ static int measure_prepare(struct measure *measure, const ll_document *document)
         return LEAVE_USAGE;
     }
     ll_token *start = NULL;
-    int code = prompt_text_tokens(measure->program, measure->work, "", 0, false, true, &start, &measure->start_count);
+    int code = prompt_text_tokens(measure->program, measure->work, "", 0, false, true, &start,
+                                  &measure->start_count);
     if (!code && measure->start_count)
         measure->start = start[0];
     measure->start_count = measure->start_count > 0;
@@ -156,7 +159,8 @@ static int measure_prepare(struct measure *measure, const ll_document *document)
     size_t length;
     const char *text = ll_document_text(document, &length);
     if (!code)
-        code = prompt_text_tokens(measure->program, measure->work, text, length, false, false, &measure->tokens, &measure->count);
+        code = prompt_text_tokens(measure->program, measure->work, text, length, false, false,
+                                  &measure->tokens, &measure->count);
     if (!code && measure->count + measure->start_count < 2) {
         say_error("perplexity needs a text of at least two tokens");
         return LEAVE_DOCUMENT;
@@ -177,7 +181,8 @@ int verb_ppl(struct program *program)
     struct work work = {0};
     struct measure measure = {.program = program, .work = &work};
     ll_document *document = NULL;
-    int code = documents_open(program, (const char *const *)program->operands, (size_t)program->operand_count, &document);
+    int code = documents_open(program, (const char *const *)program->operands, (size_t)program->operand_count,
+                              &document);
     if (!code)
         code = work_open(&work, program, NULL, WORK_MODEL);
     if (!code)

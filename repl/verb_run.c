@@ -27,7 +27,8 @@ static void say_end(const struct answer *answer, size_t capacity)
     if (answer->finish == LL_FINISH_CONTEXT)
         say_note("the context of %s tokens is full; -c N asks for a larger one", human_count(capacity).text);
     say_aside("%s tokens read in %s (%s/s), %s written (%s/s)",
-              human_count(answer->prompt_count - answer->reused).text, human_seconds(answer->prefill_seconds).text,
+              human_count(answer->prompt_count - answer->reused).text,
+              human_seconds(answer->prefill_seconds).text,
               human_rate((double)(answer->prompt_count - answer->reused) / answer->prefill_seconds).text,
               human_count(answer->generated).text,
               human_rate((double)answer->generated / answer->decode_seconds).text);

@@ -50,7 +50,8 @@ static int sum_document(struct program *program, const ll_document *document, st
         if (!code) {
             print_summary(&summing, program);
             if (!summing_complete(&summing)) {
-                say_note("the summary does not rest on the whole document; the coverage line says how much was read");
+                say_note("the summary does not rest on the whole document; the coverage line says how much "
+                         "was read");
                 code = LEAVE_UNCOVERED;
             }
         }
@@ -63,8 +64,10 @@ int verb_sum(struct program *program)
 {
     struct work work = {0};
     ll_document *document = NULL;
-    bool needs_model = settings_count(&program->settings, OPTION_METHOD, LL_METHOD_AUTO) != LL_METHOD_EXTRACTIVE;
-    int code = documents_open(program, (const char *const *)program->operands, (size_t)program->operand_count, &document);
+    bool needs_model =
+        settings_count(&program->settings, OPTION_METHOD, LL_METHOD_AUTO) != LL_METHOD_EXTRACTIVE;
+    int code = documents_open(program, (const char *const *)program->operands, (size_t)program->operand_count,
+                              &document);
     if (!code && needs_model)
         code = work_open(&work, program, NULL, WORK_MODEL);
     if (!code)

@@ -47,7 +47,8 @@ int verb_text(struct program *program)
 {
     ll_document *document = NULL;
     ll_document_info info = {0};
-    int code = documents_open(program, (const char *const *)program->operands, (size_t)program->operand_count, &document);
+    int code = documents_open(program, (const char *const *)program->operands, (size_t)program->operand_count,
+                              &document);
     if (code)
         return code;
     if (settings_flag(&program->settings, OPTION_JSON)) {

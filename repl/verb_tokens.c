@@ -53,8 +53,9 @@ static void print_json(struct program *program, const struct work *work, const s
 static void print_count(struct program *program, const struct work *work, const struct counted *counted)
 {
     size_t context = work->info.trained_context;
-    output_printf(&program->output, "%s tokens, %s bytes (%.2f bytes a token); ", human_count(counted->count).text,
-                  human_count(counted->bytes).text, counted->count ? (double)counted->bytes / (double)counted->count : 0.0);
+    output_printf(&program->output, "%s tokens, %s bytes (%.2f bytes a token); ",
+                  human_count(counted->count).text, human_count(counted->bytes).text,
+                  counted->count ? (double)counted->bytes / (double)counted->count : 0.0);
     if (counted->count < context)
         output_printf(&program->output, "fits the model's context of %s\n", human_count(context).text);
     else
@@ -68,13 +69,15 @@ int verb_tokens(struct program *program)
     struct work work = {0};
     struct counted counted = {0};
     ll_document *document = NULL;
-    int code = documents_open(program, (const char *const *)program->operands, (size_t)program->operand_count, &document);
+    int code = documents_open(program, (const char *const *)program->operands, (size_t)program->operand_count,
+                              &document);
     if (!code)
         code = work_open(&work, program, NULL, WORK_METADATA);
     if (!code) {
         const char *text = ll_document_text(document, &counted.bytes);
-        code = prompt_text_tokens(program, &work, text, counted.bytes, settings_flag(settings, OPTION_SPECIAL), false,
-                                  &counted.tokens, &counted.count);
+        code =
+            prompt_text_tokens(program, &work, text, counted.bytes, settings_flag(settings, OPTION_SPECIAL),
+                               false, &counted.tokens, &counted.count);
     }
     if (!code && settings_flag(settings, OPTION_JSON))
         print_json(program, &work, &counted);

@@ -12,7 +12,7 @@ struct work {
     ll_model *model;
     ll_session *session;
     ll_model_info info;
-    struct text path;     /* of the model file */
+    struct text path; /* of the model file */
     double load_seconds;
 };
 
@@ -23,6 +23,6 @@ void work_close(struct work *work);
 int work_open_session(struct work *work, struct program *program, size_t context);
 ll_dtype work_cache_type(const struct program *program);
 ll_sampling work_sampling(const struct program *program); /* borrows the settings' stop strings */
-size_t work_capacity(const struct work *work); /* tokens the session holds */
+size_t work_capacity(const struct work *work);            /* tokens the session holds */
 
 #endif

@@ -20,7 +20,11 @@ struct human human_bytes(uint64_t bytes)
     if (unit == 0)
         snprintf(human.text, sizeof human.text, "%u B", (unsigned)bytes);
     else
-        snprintf(human.text, sizeof human.text, "%.*f %s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, units[unit]);
+        snprintf(human.text, sizeof human.text, "%.*f %s",
+                 value < 9.995   ? 2
+                 : value < 99.95 ? 1
+                                 : 0,
+                 value, units[unit]);
     return human;
 }
 
@@ -64,7 +68,11 @@ struct human human_rate(double per_second)
     if (!isfinite(per_second) || per_second < 0)
         snprintf(human.text, sizeof human.text, "?");
     else
-        snprintf(human.text, sizeof human.text, "%.*f", per_second < 1 ? 2 : per_second < 100 ? 1 : 0, per_second);
+        snprintf(human.text, sizeof human.text, "%.*f",
+                 per_second < 1     ? 2
+                 : per_second < 100 ? 1
+                                    : 0,
+                 per_second);
     return human;
 }
 

@@ -12,8 +12,8 @@
 static const struct {
     const char *words, *unit; /* unit NULL: bytes */
 } phases[] = {
-    [LL_LOADING] = {"loading the model", NULL},   [LL_PREFILLING] = {"reading the prompt", "tokens/s"},
-    [LL_DECODING] = {"writing", "tokens/s"},      [LL_READING] = {"reading the document", NULL},
+    [LL_LOADING] = {"loading the model", NULL},     [LL_PREFILLING] = {"reading the prompt", "tokens/s"},
+    [LL_DECODING] = {"writing", "tokens/s"},        [LL_READING] = {"reading the document", NULL},
     [LL_CHUNKING] = {"cutting into windows", NULL}, [LL_SUMMARIZING] = {"summarising", "windows/s"},
     [LL_FUSING] = {"joining the parts", "calls/s"},
 };
@@ -25,8 +25,8 @@ const char *meter_phase_words(ll_phase phase)
 
 void meter_init(struct meter *meter, int fd, bool on)
 {
-    *meter = (struct meter){.fd = on && terminal_draws(fd) ? fd : -1, .phase = -1, .hold = 1,
-                            .unicode = terminal_unicode()};
+    *meter = (struct meter){
+        .fd = on && terminal_draws(fd) ? fd : -1, .phase = -1, .hold = 1, .unicode = terminal_unicode()};
 }
 
 static void rate_append(const struct meter *meter, struct text *out, const ll_progress *progress, double rate)
@@ -40,7 +40,8 @@ static void rate_append(const struct meter *meter, struct text *out, const ll_pr
         text_printf(out, "  %s/s", human_bytes((uint64_t)rate).text);
 }
 
-static void share_append(const struct meter *meter, struct text *out, const ll_progress *progress, size_t columns)
+static void share_append(const struct meter *meter, struct text *out, const ll_progress *progress,
+                         size_t columns)
 {
     double share = progress->total ? (double)progress->done / (double)progress->total : 0;
     if (!progress->total) {

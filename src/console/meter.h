@@ -13,13 +13,13 @@
 #include "longleaf.h"
 
 struct meter {
-    int fd;       /* where it draws; -1: never */
+    int fd; /* where it draws; -1: never */
     bool unicode;
-    bool shown;   /* a line stands on the terminal now */
-    int phase;    /* -1: none yet */
+    bool shown; /* a line stands on the terminal now */
+    int phase;  /* -1: none yet */
     double began, drawn;
-    uint64_t first; /* done when the phase began */
-    double hold;  /* seconds of quiet at a phase's start */
+    uint64_t first;           /* done when the phase began */
+    double hold;              /* seconds of quiet at a phase's start */
     const char *words, *unit; /* shown in place of the phase's own; NULL: the phase's */
 };
 

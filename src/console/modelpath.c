@@ -40,7 +40,8 @@ bool modelpath_find(const char *name, struct text *path, struct text *problem)
     if (!name) {
         found = housed && in_folder(text_string(&folder), MODELPATH_DEFAULT, "", path);
         if (!found)
-            text_puts(problem, "the default model is not here yet; run `longleaf models fetch`, or name one with -m");
+            text_puts(problem,
+                      "the default model is not here yet; run `longleaf models fetch`, or name one with -m");
     } else {
         found = housed && *name && !strchr(name, '/') &&
                 (in_folder(text_string(&folder), name, "", path) ||

@@ -77,18 +77,18 @@ struct option_row {
     const char *name; /* long name, without dashes; the config key and, in capitals, the variable */
     char letter;      /* 0: none */
     enum option_kind kind;
-    const char *argument;    /* "MODEL"; NULL for flags */
-    const char *fallback;    /* built-in value as text; NULL: none */
+    const char *argument;       /* "MODEL"; NULL for flags */
+    const char *fallback;       /* built-in value as text; NULL: none */
     const char *const *choices; /* NULL-terminated; words a count takes as well, for --length */
-    double least, most;      /* of counts and numbers, both included */
-    bool line_only;          /* makes no sense in a config file or the environment */
-    unsigned verbs;          /* VERB_BIT of each verb that takes it */
-    const char *help;        /* lower case, no full stop */
+    double least, most;         /* of counts and numbers, both included */
+    bool line_only;             /* makes no sense in a config file or the environment */
+    unsigned verbs;             /* VERB_BIT of each verb that takes it */
+    const char *help;           /* lower case, no full stop */
 };
 
 const struct option_row *option_row(enum option option);
-enum option option_find(const char *name);      /* OPTION_COUNT: none */
-enum option option_find_letter(char letter);    /* OPTION_COUNT: none */
+enum option option_find(const char *name);   /* OPTION_COUNT: none */
+enum option option_find_letter(char letter); /* OPTION_COUNT: none */
 bool option_applies(enum option option, enum verb verb);
 
 #endif

@@ -126,7 +126,8 @@ static bool setting_parse(struct setting *setting, const struct option_row *row,
         if (parse_choice(row, value, &setting->count))
             break;
         if (!parse_count(value, &setting->count))
-            text_puts(problem, row->choices ? "is neither a whole number nor one of its words" : "is not a whole number");
+            text_puts(problem, row->choices ? "is neither a whole number nor one of its words"
+                                            : "is not a whole number");
         else
             fits = (double)setting->count >= row->least && (double)setting->count <= row->most;
         break;

@@ -16,12 +16,12 @@ enum origin { ORIGIN_BUILT_IN, ORIGIN_FILE, ORIGIN_ENVIRONMENT, ORIGIN_LINE };
 
 struct setting {
     enum origin origin;
-    size_t line;      /* of the config file */
-    bool given;       /* has a value, be it the built-in one */
-    char *text;       /* as written; owned */
-    uint64_t count;   /* counts; flags: 0 or 1; choices: index */
+    size_t line;    /* of the config file */
+    bool given;     /* has a value, be it the built-in one */
+    char *text;     /* as written; owned */
+    uint64_t count; /* counts; flags: 0 or 1; choices: index */
     double number;
-    char **items;     /* lists; owned */
+    char **items; /* lists; owned */
     size_t item_count;
 };
 
