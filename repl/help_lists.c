@@ -3,66 +3,110 @@
 #include "repl/help.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "console/command.h"
 #include "console/option.h"
 
-/* ---- mdoc ---- */
+/* ---- the man page ---- */
 
-/* Text that stands at a line's start or inside one; a leading dot or quote would be a request. */
-static void mdoc_text(struct output *output, const char *words)
+/* A leading dot or quote would be a request, a bare dash a hyphen. */
+static void roff_text(struct output *output, const char *words)
 {
     if (*words == '.' || *words == '\'')
         output_puts(output, "\\&");
     for (; *words; words++)
         if (*words == '\\')
             output_puts(output, "\\e");
-        else if (*words == '-' && words[1] == '-')
+        else if (*words == '-')
             output_puts(output, "\\-");
         else
             output_write(output, words, 1);
 }
 
-static void mdoc_option(struct output *output, const struct option_row *row)
+static void roff_name(struct output *output, const char *dashes, const char *name)
 {
-    output_puts(output, ".It ");
-    if (row->letter)
-        output_printf(output, "Fl %c , ", row->letter);
-    output_printf(output, "Fl \\-%s", row->name);
+    output_puts(output, "\\fB");
+    roff_text(output, dashes);
+    roff_text(output, name);
+    output_puts(output, "\\fR");
+}
+
+/* A sentence of words, its first letter a capital, in lines of less than 80 bytes. */
+static void roff_sentence(struct output *output, const char *words, const char *end)
+{
+    size_t column = 0;
+    bool first = true;
+    while (*words) {
+        char word[64];
+        size_t length = strcspn(words, " ");
+        snprintf(word, sizeof word, "%.*s", (int)length, words);
+        if (first)
+            word[0] = (char)toupper((unsigned char)word[0]);
+        if (!first)
+            output_puts(output, column + length > 70 ? "\n" : " ");
+        column = first || column + length > 70 ? length : column + 1 + length;
+        roff_text(output, word);
+        words += length + (words[length] == ' ');
+        first = false;
+    }
+    output_puts(output, end);
+}
+
+static void roff_option(struct output *output, const struct option_row *row)
+{
+    output_puts(output, ".TP\n");
+    if (row->letter) {
+        roff_name(output, "-", (char[]){row->letter, '\0'});
+        output_puts(output, ", ");
+    }
+    roff_name(output, "--", row->name);
     if (row->argument)
-        output_printf(output, " Ar %s", row->argument);
+        output_printf(output, " \\fI%s\\fR", row->argument);
     output_puts(output, "\n");
-    char first = (char)toupper((unsigned char)row->help[0]);
-    output_write(output, &first, 1);
-    mdoc_text(output, row->help + 1);
-    if (row->kind == OPTION_IS_CHOICE) {
-        output_puts(output, ":\n");
-        for (size_t i = 0; row->choices[i]; i++)
-            output_printf(output, ".Cm %s%s\n", row->choices[i], row->choices[i + 1] ? " ," : " .");
-    } else {
-        output_puts(output, ".\n");
+    roff_sentence(output, row->help, row->kind == OPTION_IS_CHOICE ? ":\n" : ".\n");
+    for (size_t i = 0; row->kind == OPTION_IS_CHOICE && row->choices[i]; i++) {
+        roff_name(output, "", row->choices[i]);
+        output_puts(output, row->choices[i + 1] ? ",\n" : ".\n");
     }
     if (row->fallback)
-        output_printf(output, "The default is\n.Cm %s .\n", row->fallback);
+        output_printf(output, "The default is \\fB%s\\fR.\n", row->fallback);
 }
 
-static void mdoc_verb(struct output *output, enum verb verb)
+static void roff_verb(struct output *output, enum verb verb)
 {
-    output_printf(output, ".It Cm %s\n", verb_row(verb)->name);
+    const struct verb_row *row = verb_row(verb);
+    output_printf(output, ".TP\n\\fB%s\\fR %s\n", row->name, row->arguments);
+    roff_sentence(output, row->help, ".\nOptions:\n");
+    const char *before = "";
     for (int i = 0; i < OPTION_COUNT; i++)
-        if (option_applies((enum option)i, verb))
-            output_printf(output, ".Fl \\-%s\n", option_row((enum option)i)->name);
+        if (option_applies((enum option)i, verb)) {
+            output_puts(output, before);
+            roff_name(output, "--", option_row((enum option)i)->name);
+            before = ",\n";
+        }
+    output_puts(output, ".\n");
 }
 
-void help_mdoc(struct output *output)
+static void roff_command(struct output *output, enum command command)
 {
-    output_puts(output, ".Bl -tag -width Ds\n");
-    for (int i = 0; i < OPTION_COUNT; i++)
-        mdoc_option(output, option_row((enum option)i));
-    output_puts(output, ".El\n.Pp\nEach verb takes these:\n.Bl -tag -width models\n");
+    const struct command_row *row = command_row(command);
+    output_printf(output, ".TP\n\\fB%s\\fR %s\n", row->name, row->argument ? row->argument : "");
+    roff_sentence(output, row->help, ".\n");
+}
+
+void help_roff(struct output *output)
+{
+    output_puts(output, ".SH VERBS\n");
     for (int i = 0; i < VERB_COUNT; i++)
-        mdoc_verb(output, (enum verb)i);
-    output_puts(output, ".El\n");
+        roff_verb(output, (enum verb)i);
+    output_puts(output, ".SH OPTIONS\n");
+    for (int i = 0; i < OPTION_COUNT; i++)
+        roff_option(output, option_row((enum option)i));
+    output_puts(output, ".SH COMMANDS OF A CONVERSATION\n");
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        roff_command(output, (enum command)i);
 }
 
 /* ---- bash ---- */
@@ -129,7 +173,7 @@ void help_completion(struct output *output)
                         "    elif ((COMP_CWORD == 1)); then\n"
                         "        COMPREPLY=($(compgen -W \"$verbs\" -- \"$word\"))\n"
                         "    elif [[ $before == help ]]; then\n"
-                        "        COMPREPLY=($(compgen -W \"$verbs options mdoc completion\" -- \"$word\"))\n"
+                        "        COMPREPLY=($(compgen -W \"$verbs options roff completion\" -- \"$word\"))\n"
                         "    elif [[ $before == models ]]; then\n"
                         "        COMPREPLY=($(compgen -W \"list fetch verify path\" -- \"$word\"))\n"
                         "    else\n"

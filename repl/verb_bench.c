@@ -147,7 +147,7 @@ static void print_table(struct bench *bench)
     struct output *output = &bench->program->output;
     ll_device_info device = {0};
     ll_engine_get_device(bench->work->engine, 0, &device);
-    output_printf(output, "%s on %s (%s); medians of %zu\n", bench->work->info.name, device.name,
+    output_printf(output, "%s on %s (%s); medians of %zu\n", text_string(&bench->work->label), device.name,
                   device.backend, bench->repeat);
     output_printf(output, "%10s  %20s  %20s\n", "depth", "prefill, tokens/s", "decode, tokens/s");
     for (size_t i = 0; i < bench->depth_count; i++) {

@@ -156,7 +156,7 @@ static int chat_loop(struct program *program, struct talk *talk)
     }
     signals_set_patient(true);
     if (line_is_terminal(chat.reader))
-        say_aside("%s, %s tokens of context; /help lists the commands", talk->work->info.name,
+        say_aside("%s, %s tokens of context; /help lists the commands", text_string(&talk->work->label),
                   human_count(work_capacity(talk->work)).text);
     while (!chat.quit) {
         chat_step(&chat);

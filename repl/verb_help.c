@@ -29,8 +29,8 @@ int verb_help(struct program *program)
         help_overview(output);
     else if (strcmp(topic, "options") == 0)
         help_options(output, columns);
-    else if (strcmp(topic, "mdoc") == 0)
-        help_mdoc(output);
+    else if (strcmp(topic, "roff") == 0)
+        help_roff(output);
     else if (strcmp(topic, "completion") == 0)
         help_completion(output);
     else if (verb_find(topic) != VERB_COUNT)

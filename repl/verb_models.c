@@ -81,19 +81,36 @@ static int list(struct program *program, const char *folder)
     return LEAVE_OK;
 }
 
-/* The installed script, or the one beside the sources that this program was built from. */
-static int fetch(struct program *program)
+/* The installed script, or, for a program that still lies in its build folder, the one there. */
+static bool find_script(struct text *script)
 {
-    const char *script = LL_PKGLIBEXECDIR "/fetch-model.sh";
-    if (access(script, R_OK) != 0)
-        script = LL_SOURCE_DIR "/src/console/fetch-model.sh";
-    if (access(script, R_OK) != 0) {
-        say_error("%s, the script that fetches the model, is missing; install longleaf again", script);
-        return LEAVE_OTHER;
+    char self[4096];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    text_puts(script, LL_PKGLIBEXECDIR "/fetch-model.sh");
+    if (access(text_string(script), R_OK) == 0)
+        return true;
+    char *slash = NULL;
+    if (length > 0) {
+        self[length] = '\0';
+        slash = strrchr(self, '/');
     }
-    (void)program;
-    execl("/bin/sh", "sh", script, (char *)NULL);
-    say_error("/bin/sh: %s", strerror(errno));
+    if (slash && slash - self >= 6 && memcmp(slash - 6, "/.libs", 6) == 0) {
+        text_clear(script);
+        text_printf(script, "%.*s/src/console/fetch-model.sh", (int)(slash - 6 - self), self);
+    }
+    return access(text_string(script), R_OK) == 0;
+}
+
+static int fetch(void)
+{
+    struct text script = {0};
+    if (find_script(&script)) {
+        execl("/bin/sh", "sh", text_string(&script), (char *)NULL);
+        say_error("/bin/sh: %s", strerror(errno));
+    } else {
+        say_error("%s, the script that fetches the model, is missing; install longleaf again", text_string(&script));
+    }
+    text_fini(&script);
     return LEAVE_OTHER;
 }
 
@@ -171,7 +188,7 @@ int verb_models(struct program *program)
     } else if (strcmp(word, "list") == 0)
         code = list(program, text_string(&folder));
     else if (strcmp(word, "fetch") == 0)
-        code = fetch(program);
+        code = fetch();
     else if (strcmp(word, "verify") == 0)
         code = verify(program, name);
     else if (strcmp(word, "path") == 0)

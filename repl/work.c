@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "repl/work.h"
 
+#include <string.h>
+
 #include "console/human.h"
 #include "console/modelpath.h"
 #include "repl/say.h"
@@ -33,6 +35,16 @@ static int engine_open(struct work *work, struct program *program)
     return LEAVE_OK;
 }
 
+/* The name inside the file is often that of a training run. */
+static void label_model(struct work *work)
+{
+    const char *path = text_string(&work->path), *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    size_t length = strlen(name);
+    bool suffix = length > 5 && strcmp(name + length - 5, ".gguf") == 0;
+    text_append(&work->label, name, suffix ? length - 5 : length);
+}
+
 static int model_open(struct work *work, struct program *program, enum work_depth depth)
 {
     ll_model_options options;
@@ -44,6 +56,7 @@ static int model_open(struct work *work, struct program *program, enum work_dept
     if (ll_model_open(work->engine, text_string(&work->path), &options, &run, &work->model, &error) != LL_OK)
         return program_fail(program, CONCERN_MODEL, &error);
     work->load_seconds = human_clock() - began;
+    label_model(work);
     ll_model_get_info(work->model, &work->info);
     return LEAVE_OK;
 }
@@ -87,6 +100,7 @@ void work_close(struct work *work)
     ll_model_close(work->model);
     ll_engine_close(work->engine);
     text_fini(&work->path);
+    text_fini(&work->label);
     *work = (struct work){0};
 }
 

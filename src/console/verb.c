@@ -14,7 +14,7 @@ static const struct verb_row rows[VERB_COUNT] = {
     [VERB_PPL] = {"ppl", "FILE...", "measure a model's perplexity on documents", 1, -1},
     [VERB_BENCH] = {"bench", "", "measure prefill and decode speed at several depths", 0, 0},
     [VERB_MODELS] = {"models", "[list|fetch|verify|path]", "list, fetch and verify models", 0, 2},
-    [VERB_HELP] = {"help", "[TOPIC]", "explain a verb, or print options, mdoc, completion", 0, 1},
+    [VERB_HELP] = {"help", "[TOPIC]", "explain a verb, or print options, roff, completion", 0, 1},
 };
 
 const struct verb_row *verb_row(enum verb verb)

@@ -144,7 +144,7 @@ struct gguf_text gguf_array_text(const struct gguf *gguf, const struct gguf_valu
 {
     (void)gguf;
     const struct gguf_entry *entry = (const struct gguf_entry *)value;
-    return load_text(value->data + entry->positions[index]);
+    return load_text(value->data + (value->type == GGUF_ARRAY ? entry->positions[index] : 0));
 }
 
 static enum gguf_type scalar_type(const struct gguf_value *value)
