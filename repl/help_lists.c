@@ -77,7 +77,7 @@ static void roff_option(struct output *output, const struct option_row *row)
 static void roff_verb(struct output *output, enum verb verb)
 {
     const struct verb_row *row = verb_row(verb);
-    output_printf(output, ".TP\n\\fB%s\\fR %s\n", row->name, row->arguments);
+    output_printf(output, ".TP\n\\fB%s\\fR%s%s\n", row->name, *row->arguments ? " " : "", row->arguments);
     roff_sentence(output, row->help, ".\nOptions:\n");
     const char *before = "";
     for (int i = 0; i < OPTION_COUNT; i++)
@@ -92,7 +92,8 @@ static void roff_verb(struct output *output, enum verb verb)
 static void roff_command(struct output *output, enum command command)
 {
     const struct command_row *row = command_row(command);
-    output_printf(output, ".TP\n\\fB%s\\fR %s\n", row->name, row->argument ? row->argument : "");
+    output_printf(output, ".TP\n\\fB%s\\fR%s%s\n", row->name, row->argument ? " " : "",
+                  row->argument ? row->argument : "");
     roff_sentence(output, row->help, ".\n");
 }
 

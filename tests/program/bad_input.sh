@@ -1,0 +1,50 @@
+# Each kind of bad input: one sentence, the documented exit code, nothing on standard output.
+# SPDX-License-Identifier: Apache-2.0
+. "$top_srcdir/tests/program/program.sh"
+toy toy llama chat=chatml
+echo 'Some text to read. It has two sentences.' > good.txt
+
+# ---- models ----
+refused 5 'longleaf models fetch' "no default model" longleaf run -p hi
+LONGLEAF_MODEL=toy
+export LONGLEAF_MODEL
+refused 5 'there is no model' "a model that is not there" longleaf run -m nothing -p hi
+head -c 2000 "$LONGLEAF_MODELS/toy.gguf" > cut.gguf
+refused 5 '' "a truncated model" longleaf run -m ./cut.gguf -p hi
+echo 'not a model at all' > text.gguf
+refused 5 '' "a text as a model" longleaf run -m ./text.gguf -p hi
+: > empty.gguf
+refused 5 '' "an empty file as a model" longleaf info ./empty.gguf
+mkdir folder.gguf
+refused 5 '' "a folder as a model" longleaf info ./folder.gguf
+if [ "$(id -u)" -ne 0 ]; then
+    cp "$LONGLEAF_MODELS/toy.gguf" locked.gguf
+    chmod 0 locked.gguf
+    refused 5 'ermission' "a model that may not be read" longleaf info ./locked.gguf
+    cp good.txt locked.txt
+    chmod 0 locked.txt
+    refused 6 'ermission' "a document that may not be read" longleaf text locked.txt
+else
+    tap_skip "a model that may not be read" "root may read everything"
+    tap_skip "a document that may not be read" "root may read everything"
+fi
+refused 2 '' "a device that is none" longleaf run --device toaster -p hi
+
+# ---- documents ----
+for verb in text sum tokens ppl; do
+    refused 6 'nowhere.txt' "$verb: a document that is not there" longleaf $verb nowhere.txt
+    refused 6 'folder.gguf' "$verb: a folder as a document" longleaf $verb folder.gguf
+    : > empty.txt
+    refused 6 'empty.txt' "$verb: an empty document" longleaf $verb empty.txt
+    head -c 4000 "$LONGLEAF_MODELS/toy.gguf" > binary.dat
+    refused 6 'binary.dat' "$verb: a binary file" longleaf $verb binary.dat
+    refused 6 'nowhere.txt' "$verb: one bad document among good ones" longleaf $verb good.txt nowhere.txt
+done
+refused 6 'password file' "a password file that is empty" longleaf text --password-file empty.txt good.txt
+refused 6 'nowhere' "a password file that is not there" longleaf text --password-file nowhere good.txt
+refused 6 'nowhere.txt' "a prompt file that is not there" longleaf run -f nowhere.txt
+refused 6 'folder.gguf' "a folder as a prompt" longleaf run -f folder.gguf
+longleaf run -m toy > out 2> err <&-
+[ $? -eq 6 ] && [ ! -s out ] && [ "$(wc -l < err)" -eq 1 ]
+tap_case $? "closed standard input as the prompt"
+tap_done
