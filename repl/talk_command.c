@@ -109,7 +109,8 @@ static int sum_one(struct talk *talk, const char *name, const ll_document *docum
 {
     struct summing summing = {0};
     struct output *output = &talk->program->output;
-    int code = summing_plan(&summing, talk->program, document, talk->work->model, text_string(&talk->work->label));
+    int code =
+        summing_plan(&summing, talk->program, document, talk->work->model, text_string(&talk->work->label));
     if (!code)
         code = summing_make(&summing, talk->program);
     if (!code) {

@@ -108,7 +108,8 @@ static int fetch(void)
         execl("/bin/sh", "sh", text_string(&script), (char *)NULL);
         say_error("/bin/sh: %s", strerror(errno));
     } else {
-        say_error("%s, the script that fetches the model, is missing; install longleaf again", text_string(&script));
+        say_error("%s, the script that fetches the model, is missing; install longleaf again",
+                  text_string(&script));
     }
     text_fini(&script);
     return LEAVE_OTHER;

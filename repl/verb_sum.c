@@ -42,7 +42,8 @@ static void print_summary(const struct summing *summing, struct program *program
 static int sum_document(struct program *program, const ll_document *document, struct work *work)
 {
     struct summing summing = {0};
-    int code = summing_plan(&summing, program, document, work->model, work->model ? text_string(&work->label) : NULL);
+    int code = summing_plan(&summing, program, document, work->model,
+                            work->model ? text_string(&work->label) : NULL);
     if (!code && settings_flag(&program->settings, OPTION_PLAN)) {
         print_plan(&summing, program);
     } else if (!code) {

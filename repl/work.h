@@ -12,7 +12,7 @@ struct work {
     ll_model *model;
     ll_session *session;
     ll_model_info info;
-    struct text path; /* of the model file */
+    struct text path;  /* of the model file */
     struct text label; /* its name without folder and .gguf, for people */
     double load_seconds;
 };
