@@ -72,7 +72,9 @@ int program_fail(struct program *program, enum concern concern, const ll_error *
     case LL_CONTEXT_FULL:
         return LEAVE_UNCOVERED;
     case LL_ARGUMENT:
-        return concern == CONCERN_DOCUMENT ? LEAVE_DOCUMENT : LEAVE_USAGE;
+        if (concern == CONCERN_WORK)
+            return LEAVE_USAGE;
+        /* fall through */
     default:
         return concern == CONCERN_MODEL      ? LEAVE_MODEL
                : concern == CONCERN_DOCUMENT ? LEAVE_DOCUMENT

@@ -47,7 +47,7 @@ void suggest_offer(struct suggestion *suggestion, const char *name)
     size_t edits = distance(suggestion->typed, typed_length, name, length);
     /* A beginning is a good guess, too: --temperature for --temp, summarise for sum. */
     size_t common = least(typed_length, length);
-    if (common >= 3 && strncmp(suggestion->typed, name, common) == 0)
+    if (common >= (typed_length < length ? 2 : 3) && strncmp(suggestion->typed, name, common) == 0)
         edits = least(edits, limit);
     if (edits > limit || edits >= length || (suggestion->best && edits >= suggestion->distance))
         return;

@@ -3,6 +3,7 @@
  *
  * The script has a step a line:
  *   expect TEXT    waits until the output after the last match holds TEXT (60 seconds at most)
+ *   output         waits until anything comes after the last match
  *   send TEXT      types; \r \n \e \t \\ and \xHH are understood
  *   paste COUNT    types COUNT bytes of numbered lines inside the marks of a bracketed paste
  *   resize COLUMNS ROWS
@@ -77,6 +78,16 @@ static bool step_expect(struct session *session, const char *text)
     }
     fprintf(stderr, "pty: the output lacks: %s\n", text);
     return false;
+}
+
+static bool step_output(struct session *session)
+{
+    double limit = now() + WAIT_SECONDS;
+    while (session->length == session->matched && !session->ended && now() < limit)
+        take(session, 100);
+    bool came = session->length > session->matched;
+    session->matched = session->length;
+    return came;
 }
 
 static size_t unescape(char *text)
@@ -168,6 +179,8 @@ static bool step(struct session *session, char *line)
         sscanf(rest, "%hu %hu", &size.ws_col, &size.ws_row);
         return ioctl(session->terminal, TIOCSWINSZ, &size) == 0;
     }
+    if (strcmp(line, "output") == 0)
+        return step_output(session);
     if (strcmp(line, "hangup") == 0) {
         close(session->terminal);
         session->ended = true;

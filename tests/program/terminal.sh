@@ -63,8 +63,9 @@ END
 drive 0 "Ctrl-C stops an answer, keeps the conversation and its text" longleaf chat -c 4000 -n 3900 --temp 2 --stop '\x00never' <<'END'
 expect >\x20
 send tell me everything\r
-expect \r\n
+output
 send \x03
+expect [stopped
 expect >\x20
 send /context\r
 expect messages
@@ -72,7 +73,14 @@ send /quit\r
 end
 END
 drive 130 "Ctrl-C during the answer of run" longleaf run -c 4000 -n 3900 --ignore-eos -p 'go on' <<'END'
-expect \r\n
+output
+send \x03
+end
+END
+awk 'BEGIN { for (i = 0; i < 60000; i++) printf "word%d ", i }' > long.txt
+toy slow llama chat=chatml layers=12 width=256 heads=16 kv_heads=16
+drive 130 "Ctrl-C while run reads its prompt" longleaf run -m slow -c 1000000 -f long.txt <<'END'
+expect reading the prompt
 send \x03
 end
 END
