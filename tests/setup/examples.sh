@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A shell example passes when it ends with success and its output holds every fragment it promises; it must
-# promise one. A C example must compile without a warning against the public header, link to the shared
+# promise one. What README promises, it must also show. A C example must compile without a warning against the public header, link to the shared
 # library alone and run. tests/setup/examples.awk says how examples are marked.
 . "$top_srcdir/tests/tap.sh"
 . "$top_srcdir/tests/model.sh"
@@ -41,6 +41,13 @@ run_c() # EXAMPLE_WITHOUT_SUFFIX
     printf 'The lighthouse at Cape Orrin was built in 1874. It was lit with whale oil until 1902.\n' > text.txt
     "$1" "$default_model" text.txt > "$1.output" 2>> "$tap_note" < /dev/null && promises_kept "$1"
 }
+
+# A promise that README does not show would let the shown output go stale.
+awk '/^<!-- expect: / { sub(/^<!-- expect: /, ""); sub(/ -->$/, ""); wanted[$0] = 1; next }
+    { text = text " " $0 }
+    END { for (w in wanted) if (index(text, w) == 0) print "README does not show: " w }' "$top_srcdir/README.md" > "$tap_note"
+[ ! -s "$tap_note" ]
+tap_case $? "README shows what its examples promise"
 
 found=0
 for from in "$tap_dir"/*.md/*.from "$tap_dir"/docs/*/*.from; do
