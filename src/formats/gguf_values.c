@@ -110,7 +110,9 @@ ll_status gguf_get_bool(const struct gguf *gguf, const char *key, bool fallback,
 
 static struct gguf_text load_text(const unsigned char *prefix)
 {
-    return (struct gguf_text){(const char *)prefix + 8, (size_t)load_bits(GGUF_U64, prefix, 0)};
+    uint64_t length;
+    memcpy(&length, prefix, sizeof length);
+    return (struct gguf_text){(const char *)prefix + sizeof length, (size_t)length};
 }
 
 ll_status gguf_get_text(const struct gguf *gguf, const char *key, struct gguf_text *ret, ll_error *error)

@@ -12,7 +12,8 @@
 #include "text/compose.h"
 #include "text/merge.h"
 
-#define SHORT_WORD 48 /* up to here rescanning an array beats a heap */
+#define MERGES_AHEAD 16 /* loading waits for memory: so many merges ahead it is asked for */
+#define SHORT_WORD 48  /* up to here rescanning an array beats a heap */
 
 static const char where[] = "tokenizer";
 
@@ -60,15 +61,32 @@ static ll_token find_whole(const struct vocab *vocab, struct gguf_text left, str
 }
 
 /* "Ġ the": two spellings with one space between; a spelling itself holds none. */
-static ll_status add_merge(struct bpe *bpe, struct gguf_text merge, uint32_t rank, struct loading *loading,
-                           ll_error *error)
+static bool split_merge(struct gguf_text merge, struct gguf_text *ret_left, struct gguf_text *ret_right)
 {
     const char *space = merge.length > 1 ? memchr(merge.text + 1, ' ', merge.length - 1) : NULL;
     if (!space)
+        return false;
+    *ret_left = (struct gguf_text){merge.text, (size_t)(space - merge.text)};
+    *ret_right = (struct gguf_text){space + 1, merge.length - ret_left->length - 1};
+    return true;
+}
+
+static void prefetch_merge(const struct vocab *vocab, struct gguf_text merge)
+{
+    struct gguf_text left, right;
+    if (!split_merge(merge, &left, &right))
+        return;
+    vocab_prefetch(vocab, left.text, left.length);
+    vocab_prefetch(vocab, right.text, right.length);
+}
+
+static ll_status add_merge(struct bpe *bpe, struct gguf_text merge, uint32_t rank, struct loading *loading,
+                           ll_error *error)
+{
+    struct gguf_text first, second;
+    if (!split_merge(merge, &first, &second))
         return error_set(error, LL_FORMAT, where, "entry %u of tokenizer.ggml.merges is not two tokens",
                          rank);
-    struct gguf_text first = {merge.text, (size_t)(space - merge.text)};
-    struct gguf_text second = {space + 1, merge.length - first.length - 1};
     ll_token left = vocab_find(bpe->vocab, first.text, first.length);
     ll_token right = vocab_find(bpe->vocab, second.text, second.length);
     ll_token whole = find_whole(bpe->vocab, first, second, loading->previous + 1, &loading->joined);
@@ -101,8 +119,11 @@ static ll_status load_merges(struct bpe *bpe, ll_error *error)
     memset(bpe->pairs, 0xFF, slots * sizeof *bpe->pairs);
     struct loading loading = {.previous = -2};
     ll_status status = LL_OK;
-    for (uint64_t i = 0; i < merges->count && status == LL_OK; i++)
+    for (uint64_t i = 0; i < merges->count && status == LL_OK; i++) {
+        if (i + MERGES_AHEAD < merges->count)
+            prefetch_merge(bpe->vocab, gguf_array_text(bpe->vocab->gguf, merges, i + MERGES_AHEAD));
         status = add_merge(bpe, gguf_array_text(bpe->vocab->gguf, merges, i), (uint32_t)i, &loading, error);
+    }
     strbuf_fini(&loading.joined);
     return status;
 }

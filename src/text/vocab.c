@@ -39,17 +39,35 @@ struct gguf_text vocab_piece(const struct vocab *vocab, ll_token id)
 
 /* ---- spelling to id ------------------------------------------------------------------------- */
 
-static struct vocab_slot *slot_of(const struct vocab *vocab, const char *spelling, size_t length,
-                                  uint32_t *tag)
+#define HEAD_LONG 255u
+#define TOKENS_AHEAD 16 /* filling the table waits for memory: so many tokens ahead it is asked for */
+
+struct key {
+    uint64_t hash, head;
+};
+
+static struct key key_of(const char *spelling, size_t length)
 {
-    uint64_t hash = hash_bytes(spelling, length, 0);
-    size_t at = (size_t)hash & vocab->slot_mask;
-    *tag = (uint32_t)(hash >> 32);
-    for (;; at = (at + 1) & vocab->slot_mask) {
+    uint64_t head = 0;
+    memcpy(&head, spelling, length < 7 ? length : 7);
+    head |= (uint64_t)(length < 8 ? length : HEAD_LONG) << 56;
+    return (struct key){hash_bytes(spelling, length, 0), head};
+}
+
+/* The slot that holds the spelling, or the free one for it. Short spellings, which most are, are compared
+ * without leaving the table. */
+static struct vocab_slot *slot_of(const struct vocab *vocab, struct key key, const char *spelling,
+                                  size_t length)
+{
+    for (size_t at = (size_t)key.hash & vocab->slot_mask;; at = (at + 1) & vocab->slot_mask) {
         struct vocab_slot *slot = &vocab->slots[at];
         if (slot->id < 0)
             return slot;
-        if (slot->tag != *tag)
+        if (slot->head != key.head)
+            continue;
+        if (length < 8)
+            return slot;
+        if (slot->tag != (uint32_t)(key.hash >> 32))
             continue;
         struct gguf_text held = vocab_spelling(vocab, slot->id);
         if (held.length == length && memcmp(held.text, spelling, length) == 0)
@@ -57,12 +75,16 @@ static struct vocab_slot *slot_of(const struct vocab *vocab, const char *spellin
     }
 }
 
+void vocab_prefetch(const struct vocab *vocab, const char *spelling, size_t length)
+{
+    __builtin_prefetch(&vocab->slots[(size_t)hash_bytes(spelling, length, 0) & vocab->slot_mask]);
+}
+
 ll_token vocab_find(const struct vocab *vocab, const char *spelling, size_t length)
 {
-    uint32_t tag;
     if (length == 0 || length > vocab->longest)
         return -1;
-    return slot_of(vocab, spelling, length, &tag)->id;
+    return slot_of(vocab, key_of(spelling, length), spelling, length)->id;
 }
 
 bool vocab_is_text(const struct vocab *vocab, ll_token id)
@@ -89,15 +111,19 @@ static ll_status index_spellings(struct vocab *vocab, uint64_t *ret_room, ll_err
     vocab->slot_mask = slots - 1;
     memset(vocab->slots, 0xFF, slots * sizeof *vocab->slots);
     for (size_t i = 0; i < vocab->count; i++) {
-        struct gguf_text text = vocab_spelling(vocab, (ll_token)i);
+        struct gguf_text text = vocab_spelling(vocab, (ll_token)i), later;
+        if (i + TOKENS_AHEAD < vocab->count) {
+            later = vocab_spelling(vocab, (ll_token)(i + TOKENS_AHEAD));
+            vocab_prefetch(vocab, later.text, later.length);
+        }
         if (!mem_add(*ret_room, text.length + 3, ret_room) || *ret_room > UINT32_MAX)
             return error_set(error, LL_FORMAT, where, "the vocabulary's spellings exceed 4 GiB");
         if (text.length == 0)
             continue;
-        uint32_t tag;
-        struct vocab_slot *slot = slot_of(vocab, text.text, text.length, &tag);
+        struct key key = key_of(text.text, text.length);
+        struct vocab_slot *slot = slot_of(vocab, key, text.text, text.length);
         if (slot->id < 0) /* of tokens spelt alike the first is found */
-            *slot = (struct vocab_slot){tag, (ll_token)i};
+            *slot = (struct vocab_slot){key.head, (uint32_t)(key.hash >> 32), (ll_token)i};
         if (text.length > vocab->longest)
             vocab->longest = text.length;
     }
@@ -179,6 +205,11 @@ static size_t write_letters(struct gguf_text text, char *out)
 {
     size_t used = 0, step;
     for (size_t i = 0; i < text.length; i += step) {
+        if (text.text[i] > ' ' && text.text[i] < 0x7F) { /* most letters are their own bytes */
+            out[used++] = text.text[i];
+            step = 1;
+            continue;
+        }
         int byte = byte_of_letter(utf8_decode(text.text + i, text.length - i, &step));
         if (byte >= 0) {
             out[used++] = (char)byte;

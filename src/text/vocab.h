@@ -16,8 +16,9 @@ enum vocab_style {
 #define VOCAB_ENDS_MAX 32
 
 struct vocab_slot {
-    uint32_t tag; /* upper half of the spelling's hash */
-    ll_token id;  /* -1: free */
+    uint64_t head; /* the first 7 bytes, and in the last one the length, 255 for 8 and more */
+    uint32_t tag;  /* upper half of the spelling's hash */
+    ll_token id;   /* -1: free */
 };
 
 struct vocab {
@@ -45,7 +46,9 @@ struct gguf_text vocab_spelling(const struct vocab *vocab, ll_token id);
 struct gguf_text vocab_piece(const struct vocab *vocab, ll_token id);
 /* Exact spelling of a token of any kind, -1 when there is none. */
 ll_token vocab_find(const struct vocab *vocab, const char *spelling, size_t length);
-/* The same for tokens that ordinary text may become: never control, unknown or byte tokens. */
+/* Starts to fetch the place where vocab_find will look. */
+void vocab_prefetch(const struct vocab *vocab, const char *spelling, size_t length);
+/* vocab_find for tokens that ordinary text may become: never control, unknown or byte tokens. */
 ll_token vocab_find_text(const struct vocab *vocab, const char *spelling, size_t length);
 bool vocab_is_text(const struct vocab *vocab, ll_token id);
 bool vocab_is_end(const struct vocab *vocab, ll_token id);
