@@ -6,8 +6,7 @@
 
 enum { RUN = 6, LEAST_WORDS = 4, MOST_LOCATED = 64 /* different words of a claim looked for */ };
 
-/* ---- runs of words
- * ---------------------------------------------------------------------------------------------- */
+/* ---- runs of words --------------------------------------------------------------------------- */
 
 /* Calls for each run of RUN words with its hash; stops when fn returns false. */
 static bool each_run(const char *text, size_t length, bool (*fn)(void *context, uint64_t key), void *context)
@@ -41,8 +40,7 @@ static bool lacks_run(void *context, uint64_t key)
     return !word_set_has(context, key);
 }
 
-/* ---- loading
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 bool check_load(struct checker *c, const char *text, size_t length, const char *instruction)
 {
@@ -73,8 +71,7 @@ void check_fini(struct checker *c)
     *c = (struct checker){0};
 }
 
-/* ---- talk about the text
- * ----------------------------------------------------------------------------------------------- */
+/* ---- talk about the text --------------------------------------------------------------------- */
 
 /* Folds to lower-case words with single blanks, a blank at both ends. */
 static size_t fold(const char *text, size_t length, char *out, size_t cap)
@@ -165,8 +162,7 @@ static bool is_broken(const char *sentence, size_t length)
            (length && sentence[length - 1] == ':');
 }
 
-/* ---- the sentence
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- the sentence ---------------------------------------------------------------------------- */
 
 static bool is_known_number(const struct checker *c, const char *sentence, const struct word *word)
 {
@@ -234,8 +230,7 @@ bool check_is_quoted(const struct checker *c, const char *sentence, size_t lengt
            each_run(sentence, length, has_run, (void *)(uintptr_t)&c->runs);
 }
 
-/* ---- where it comes from
- * ------------------------------------------------------------------------------------------------- */
+/* ---- where it comes from --------------------------------------------------------------------- */
 
 static size_t list_words(const char *claim, size_t length, uint64_t *hashes)
 {

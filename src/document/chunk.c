@@ -30,8 +30,7 @@ void window_list_fini(struct window_list *list)
     *list = (struct window_list){0};
 }
 
-/* ---- counting
- * ---------------------------------------------------------------------------------------------- */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 static ll_status count_tokens(struct chunker *c, const char *text, size_t length, size_t *ret)
 {
@@ -80,8 +79,7 @@ static uint64_t section_tokens(const struct chunker *c, const struct doc_section
            c->before[document_sentence(c->document, section->first)];
 }
 
-/* ---- text of a window
- * ----------------------------------------------------------------------------------------- */
+/* ---- text of a window ------------------------------------------------------------------------ */
 
 void window_text(const struct ll_document *d, const struct window *w, struct strbuf *out)
 {
@@ -107,8 +105,7 @@ static ll_status count_window(struct chunker *c, struct window *w)
     return count_tokens(c, strbuf_text(&c->text), c->text.length, &w->tokens);
 }
 
-/* ---- borders
- * --------------------------------------------------------------------------------------------------- */
+/* ---- borders --------------------------------------------------------------------------------- */
 
 /* What begins at sentence i (> 0): how good a place for a cut. */
 enum strength { CUT_LINE, CUT_SENTENCE, CUT_PARAGRAPH, CUT_HEADING /* + depth counted from the deepest */ };
@@ -196,8 +193,7 @@ static size_t fitting_end(const struct chunker *c, size_t start, size_t last, ui
     return low;
 }
 
-/* ---- windows
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- windows --------------------------------------------------------------------------------- */
 
 static ll_status push(struct chunker *c, const struct window *w)
 {

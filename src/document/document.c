@@ -16,8 +16,7 @@ void ll_document_options_init(ll_document_options *options)
     *options = (ll_document_options){.size = sizeof *options};
 }
 
-/* ---- building
- * ---------------------------------------------------------------------------------------------- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 static ll_status check_options(const ll_document_options *given, ll_document_options *ret, ll_error *error)
 {
@@ -168,8 +167,7 @@ void ll_document_close(ll_document *d)
     mem_free(d);
 }
 
-/* ---- look-ups
- * ---------------------------------------------------------------------------------------------- */
+/* ---- look-ups -------------------------------------------------------------------------------- */
 
 static const struct doc_file *file_at(const struct ll_document *d, size_t byte)
 {
@@ -262,8 +260,7 @@ void document_path(const struct ll_document *d, size_t section, size_t most, str
     }
 }
 
-/* ---- public reading
- * ------------------------------------------------------------------------------------------ */
+/* ---- public reading -------------------------------------------------------------------------- */
 
 static const char *kinds_of(const struct ll_document *d)
 {

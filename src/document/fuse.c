@@ -18,8 +18,7 @@ struct fusion {
     struct token_list tokens; /* scratch */
 };
 
-/* ---- text of a child
- * ------------------------------------------------------------------------------------------------ */
+/* ---- text of a child ------------------------------------------------------------------------- */
 
 static ll_status count_tokens(struct fusion *f, const char *text, size_t length, size_t *ret)
 {
@@ -78,8 +77,7 @@ static ll_status put_label(struct fusion *f, const struct summary_node *node, si
     }
 }
 
-/* ---- claims of a merge
- * ------------------------------------------------------------------------------------------------- */
+/* ---- claims of a merge ----------------------------------------------------------------------- */
 
 /* Sentences of all children, those that say the same folded into the first. */
 static bool gather(const struct summary_job *job, size_t first, size_t last, struct claim_list *out)
@@ -276,8 +274,7 @@ ll_status fuse_tree(struct summary_job *job)
     return status;
 }
 
-/* ---- the running summary
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- the running summary  */
 
 static ll_status refine_step(struct fusion *f, size_t index, struct claim_list *running)
 {

@@ -170,8 +170,7 @@ void map_task_fini(struct map_task *task)
     strbuf_fini(&task->output);
 }
 
-/* ---- sentences of an output
- * --------------------------------------------------------------------------------------------------- */
+/* ---- sentences of an output  */
 
 /* "1. ", "- ", "* ", quotes around all of it: the form of an answer, not its words. */
 static size_t skip_marker(const char *text, size_t length)

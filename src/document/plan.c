@@ -36,8 +36,7 @@ void ll_plan_options_init(ll_plan_options *options)
     *options = (ll_plan_options){.size = sizeof *options, .overlap_tokens = (size_t)-1};
 }
 
-/* ---- what is known of the model
- * -------------------------------------------------------------------------------------- */
+/* ---- what is known of the model -------------------------------------------------------------- */
 
 static ll_status measure_prompt(const struct planner *p, enum prompt_kind kind, size_t words, size_t *ret)
 {

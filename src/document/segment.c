@@ -251,8 +251,7 @@ static ll_status find_paragraphs(struct segmenter *s, ll_error *error)
     return check(s, last, error);
 }
 
-/* ---- sentences
- * ----------------------------------------------------------------------------------------------- */
+/* ---- sentences  */
 
 static void add_sentence(struct segmenter *s, size_t first, size_t last, size_t paragraph)
 {

@@ -177,8 +177,7 @@ static ll_status make_text(const struct source *source, enum kind wanted)
     return LL_OK;
 }
 
-/* ---- PDF
- * --------------------------------------------------------------------------------------------------- */
+/* ---- PDF  */
 
 /* What came through a pipe is put into a nameless temporary file, for a PDF must be read at random. */
 static ll_status make_seekable(struct source *source)
@@ -225,8 +224,7 @@ static ll_status make_pdf(struct source *source)
                     source->error);
 }
 
-/* ---- both
- * --------------------------------------------------------------------------------------------------- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 static ll_status read_by_kind(struct source *source)
 {
