@@ -180,9 +180,7 @@ static ll_status judge(struct fusion *f, const struct map_task *task, const stru
     return fall_back(f, children, out);
 }
 
-/* ---- the tree
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- the tree -------------------------------------------------------------------------------- */
 
 static ll_status merge_text(struct fusion *f, size_t first, size_t last, struct strbuf *out)
 {
@@ -274,7 +272,7 @@ ll_status fuse_tree(struct summary_job *job)
     return status;
 }
 
-/* ---- the running summary  */
+/* ---- the running summary --------------------------------------------------------------------- */
 
 static ll_status refine_step(struct fusion *f, size_t index, struct claim_list *running)
 {

@@ -9,9 +9,7 @@
 
 enum { BEST = 8 /* most sentences picked of one window */, LONGEST_PLAIN = 60 /* words */ };
 
-/* ---- scores
- * -------------------------------------------------------------------------------------------------------------
- */
+/* ---- scores ---------------------------------------------------------------------------------- */
 
 struct shape {
     size_t words, content, numbers, shouted;
@@ -84,7 +82,7 @@ double keysentence_score(const struct terms *terms, const char *text, size_t len
     return score * (1.0 + (double)(shape.focus < 4 ? shape.focus : 4));
 }
 
-/* ---- choosing in a window  */
+/* ---- choosing in a window -------------------------------------------------------------------- */
 
 static double score_at(const struct ll_document *d, const struct terms *terms, size_t index)
 {

@@ -18,9 +18,7 @@ enum {
     KEY_SENTENCES = 2,  /* quoted of a window when nothing generated holds, or there is no model */
 };
 
-/* ---- running
- * ----------------------------------------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 struct run_state {
     struct summary_job *job;
@@ -170,7 +168,7 @@ void map_task_fini(struct map_task *task)
     strbuf_fini(&task->output);
 }
 
-/* ---- sentences of an output  */
+/* ---- sentences of an output ------------------------------------------------------------------ */
 
 /* "1. ", "- ", "* ", quotes around all of it: the form of an answer, not its words. */
 static size_t skip_marker(const char *text, size_t length)
@@ -214,9 +212,7 @@ ll_status map_sentences(const struct map_task *task, const struct checker *check
     return LL_OK;
 }
 
-/* ---- windows
- * ----------------------------------------------------------------------------------------------------------------------
- */
+/* ---- windows --------------------------------------------------------------------------------- */
 
 struct collecting {
     struct summary_job *job;

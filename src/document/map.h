@@ -11,7 +11,7 @@
  * sentence holds, its key sentences. */
 ll_status map_windows(struct summary_job *job);
 
-/* ---- for merges ---- */
+/* ---- for merges ------------------------------------------------------------------------------ */
 
 /* One text for the model and what came back. */
 struct map_task {

@@ -70,8 +70,7 @@ static void drop_guesses(struct outline *outline, struct doc_paragraph *paragrap
     outline->count = kept;
 }
 
-/* ---- sections ---------------------------------------------------------------------------------------------
- */
+/* ---- sections -------------------------------------------------------------------------------- */
 
 /* Blanks folded, control characters out, cut to a readable length. */
 static void put_title(struct ll_document *d, struct doc_section *section, const char *text, size_t length)

@@ -22,8 +22,7 @@ struct segmenter {
     const ll_run *run;
 };
 
-/* ---- paragraphs -----------------------------------------------------------------------------------------
- */
+/* ---- paragraphs ------------------------------------------------------------------------------ */
 
 static void add_paragraph(struct segmenter *s, size_t first, size_t last, enum paragraph_kind kind)
 {
@@ -162,8 +161,7 @@ static void add_block(struct segmenter *s, size_t first, size_t last)
     }
 }
 
-/* ---- lines ------------------------------------------------------------------------------------------------
- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static bool is_fence(const struct segmenter *s, size_t first, size_t last, char *ret_mark)
 {
@@ -251,7 +249,7 @@ static ll_status find_paragraphs(struct segmenter *s, ll_error *error)
     return check(s, last, error);
 }
 
-/* ---- sentences  */
+/* ---- sentences ------------------------------------------------------------------------------- */
 
 static void add_sentence(struct segmenter *s, size_t first, size_t last, size_t paragraph)
 {

@@ -111,8 +111,7 @@ static ll_status read_bytes(struct source *source, size_t limit)
     return LL_OK;
 }
 
-/* ---- text -----------------------------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void spell_form_feeds(struct strbuf *text)
 {
@@ -177,7 +176,7 @@ static ll_status make_text(const struct source *source, enum kind wanted)
     return LL_OK;
 }
 
-/* ---- PDF  */
+/* ---- PDF ------------------------------------------------------------------------------------- */
 
 /* What came through a pipe is put into a nameless temporary file, for a PDF must be read at random. */
 static ll_status make_seekable(struct source *source)

@@ -21,9 +21,7 @@ void ll_summary_options_init(ll_summary_options *options)
     options->sampling.temperature = 0;
 }
 
-/* ---- for the steps
- * -------------------------------------------------------------------------------------------------------------
- */
+/* ---- for the steps --------------------------------------------------------------------------- */
 
 void summary_report(const struct summary_job *job, ll_phase phase, size_t done, size_t total)
 {
@@ -90,9 +88,7 @@ ll_status summary_add_node(struct summary_job *job, int level, size_t first, siz
                                                  : LL_OK;
 }
 
-/* ---- the answer
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* ---- the answer ------------------------------------------------------------------------------ */
 
 static bool add_all(struct claim_list *out, const struct claim_list *claims)
 {
@@ -215,9 +211,7 @@ static void write_answer(struct summary_job *job)
     }
 }
 
-/* ---- the whole
- * ------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 /* The root repeats the answer and comes last; what has no parent yet hangs under it. */
 static ll_status add_root(struct summary_job *job)
@@ -342,9 +336,7 @@ void ll_summary_free(ll_summary *summary)
     mem_free(summary);
 }
 
-/* ---- public reading
- * ----------------------------------------------------------------------------------------------------------------------
- */
+/* ---- public reading -------------------------------------------------------------------------- */
 
 const char *ll_summary_text(const ll_summary *summary, size_t *ret_length)
 {
