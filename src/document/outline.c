@@ -164,7 +164,7 @@ static uint64_t title_key(const char *text, size_t length)
     }
     for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++) {
         size_t n = strlen(labels[i]);
-        if (used > n + 3 && memcmp(key, labels[i], n) == 0)
+        if (used >= n && memcmp(key, labels[i], n) == 0)
             start = n;
     }
     return used - start < 4 ? 0 : hash_bytes(key + start, used - start, 0);

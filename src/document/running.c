@@ -13,7 +13,7 @@ enum { LONGEST = 160, NO_NUMBER = INT32_MIN };
 
 struct edge { /* one line near an edge of its page */
     uint64_t masked, exact;
-    int64_t first_offset, last_offset; /* the line's first and last number minus its page */
+    int64_t first_offset, last_offset; /* numbers at the line's ends minus its page */
     size_t line, page;
     bool outermost; /* among the first two or last two lines of its page */
     bool words;     /* holds letters, not only numbers, and stands at the top */
@@ -39,39 +39,68 @@ static int32_t roman_value(const char *text, size_t length)
     return sum;
 }
 
-static struct edge describe(const char *text, const struct page_line *line, bool bottom)
-{
+/* A line with its blanks left out; masked also hides digits and case. */
+struct folded {
     char masked[LONGEST], exact[LONGEST];
-    size_t m = 0, e = 0;
-    int64_t first = NO_NUMBER, last = NO_NUMBER;
-    for (size_t i = line->first; i < line->last && m < LONGEST && e < LONGEST; i++) {
+    size_t masked_length, exact_length, letters;
+    int64_t first, last; /* the numbers that stand before all letters and after all letters */
+};
+
+static void fold_number(struct folded *f, const char *digits, size_t count)
+{
+    int64_t value = 0;
+    for (size_t i = 0; i < count; i++) {
+        value = value < 1000000 ? value * 10 + (digits[i] - '0') : value;
+        if (f->exact_length < LONGEST)
+            f->exact[f->exact_length++] = digits[i];
+    }
+    f->masked[f->masked_length++] = '#';
+    if (f->letters == 0 && f->first == NO_NUMBER)
+        f->first = value;
+    f->last = value;
+}
+
+static void fold_line(struct folded *f, const char *text, const struct page_line *line)
+{
+    for (size_t i = line->first; i < line->last && f->masked_length < LONGEST && f->exact_length < LONGEST;) {
         unsigned char c = (unsigned char)text[i];
-        if (c == ' ' || c == '\t')
-            continue;
-        exact[e++] = (char)c;
-        if (c < '0' || c > '9') {
-            masked[m++] = (char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
+        size_t digits = 0;
+        while (i + digits < line->last && text[i + digits] >= '0' && text[i + digits] <= '9')
+            digits++;
+        if (digits) {
+            fold_number(f, text + i, digits);
+            i += digits;
             continue;
         }
-        int64_t value = 0;
-        for (; i < line->last && text[i] >= '0' && text[i] <= '9'; i++)
-            value = value < 1000000 ? value * 10 + (text[i] - '0') : value;
-        i--;
-        masked[m++] = '#';
-        if (e < LONGEST)
-            exact[e++] = (char)(value & 0x7F);
-        first = first == NO_NUMBER ? value : first;
-        last = value;
+        i++;
+        if (c == ' ' || c == '\t')
+            continue;
+        f->exact[f->exact_length++] = (char)c;
+        f->masked[f->masked_length++] = (char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
+        if ((c | 0x20) >= 'a' && ((c | 0x20) <= 'z' || c >= 0x80)) {
+            f->letters++;
+            f->last = NO_NUMBER;
+        }
     }
-    if (first == NO_NUMBER && (first = roman_value(masked, m)) != NO_NUMBER) {
-        masked[0] = '#';
-        m = 1;
-        last = first;
+}
+
+static struct edge describe(const char *text, const struct page_line *line, bool bottom)
+{
+    struct folded f = {.first = NO_NUMBER, .last = NO_NUMBER};
+    fold_line(&f, text, line);
+    bool label = f.letters == 4 && memcmp(f.masked, "page", 4) == 0;
+    int32_t roman = roman_value(f.masked, f.masked_length);
+    if (roman != NO_NUMBER) {
+        f.masked[0] = '#';
+        f.masked_length = 1;
+        f.first = f.last = roman;
     }
-    struct edge edge = {
-        .masked = hash_bytes(masked, m, bottom), .exact = hash_bytes(exact, e, 0), .page = line->page};
-    edge.first_offset = first == NO_NUMBER ? NO_NUMBER : first - (int64_t)line->page;
-    edge.last_offset = last == NO_NUMBER ? NO_NUMBER : last - (int64_t)line->page;
+    struct edge edge = {.masked = hash_bytes(f.masked, f.masked_length, bottom),
+                        .exact = hash_bytes(f.exact, f.exact_length, 0),
+                        .page = line->page,
+                        .words = !bottom && !label && roman == NO_NUMBER && f.letters >= 3};
+    edge.first_offset = f.first == NO_NUMBER ? NO_NUMBER : f.first - (int64_t)line->page;
+    edge.last_offset = f.last == NO_NUMBER ? NO_NUMBER : f.last - (int64_t)line->page;
     return edge;
 }
 
@@ -125,16 +154,25 @@ static void mark_neighbours(struct edge *edges, size_t count, struct page_line *
             lines[edges[i].line].dropped = true;
 }
 
+/* What stands on most pages goes, but for a title at the top of the first page. What stands on a third
+ * of them heads a chapter: the first of each stays. */
+static void mark_group(const struct edge *edges, size_t count, size_t pages, struct page_line *lines)
+{
+    bool most = count * 2 > pages;
+    for (size_t i = 0; i < count; i++) {
+        bool first = most ? edges[i].page == 0 : i == 0 || edges[i].exact != edges[i - 1].exact;
+        lines[edges[i].line].dropped = !(first && edges[i].words);
+    }
+}
+
 static void mark_groups(struct edge *edges, size_t count, size_t pages, struct page_line *lines)
 {
     qsort(edges, count, sizeof *edges, compare_edges);
     for (size_t first = 0, next; first < count; first = next) {
         for (next = first + 1; next < count && edges[next].masked == edges[first].masked;)
             next++;
-        if (!is_running(edges + first, next - first, pages))
-            continue;
-        for (size_t i = first; i < next; i++)
-            lines[edges[i].line].dropped = !(edges[i].page == 0 && edges[i].words);
+        if (is_running(edges + first, next - first, pages))
+            mark_group(edges + first, next - first, pages, lines);
     }
     mark_neighbours(edges, count, lines);
 }
@@ -155,7 +193,6 @@ static size_t collect(const char *text, const struct page_line *lines, size_t fi
         bool low = !top || (bottom && seen > filled / 2);
         edges[used] = describe(text, &lines[i], low);
         edges[used].outermost = seen <= 2 || filled - seen < 2;
-        edges[used].words = !low && lines[i].last - lines[i].first > 3;
         edges[used++].line = i;
     }
     return used;

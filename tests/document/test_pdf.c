@@ -294,7 +294,8 @@ static void a_child_that_closes_its_streams_and_stays_is_stopped(void **state)
 
 static void *cancel_soon(void *cancel)
 {
-    usleep(30000);
+    struct timespec pause = {.tv_nsec = 30000000};
+    nanosleep(&pause, NULL);
     ll_cancel_request(cancel);
     return NULL;
 }

@@ -169,7 +169,8 @@ static void a_named_pipe_is_read_to_its_end(void **state)
 
 static void *cancel_soon(void *cancel)
 {
-    usleep(30000);
+    struct timespec pause = {.tv_nsec = 30000000};
+    nanosleep(&pause, NULL);
     ll_cancel_request(cancel);
     return NULL;
 }
