@@ -13,7 +13,7 @@
 #include "text/merge.h"
 
 #define MERGES_AHEAD 16 /* loading waits for memory: so many merges ahead it is asked for */
-#define SHORT_WORD 48  /* up to here rescanning an array beats a heap */
+#define SHORT_WORD 48   /* up to here rescanning an array beats a heap */
 
 static const char where[] = "tokenizer";
 
@@ -252,6 +252,8 @@ static bool push_word(void *user, const char *word, size_t length)
         ll_token id = whole_word(encoding, word, length);
         if (id >= 0)
             return token_list_push(encoding->out, id);
+        if (encoding->letters.failed)
+            return false;
     }
     return length <= SHORT_WORD ? push_short(encoding, word, length) : push_long(encoding, word, length);
 }

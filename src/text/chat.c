@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "base/utf8.h"
 
+#define TEMPLATE_MAX 65536 /* published ones are below 32 KiB; longer ones are not searched */
+
 static const char where[] = "chat";
 
 struct marks {
@@ -118,6 +120,8 @@ static bool has_marks(const struct tokenizer *tokenizer, struct gguf_text text, 
 
 static enum chat_format detect(const struct tokenizer *tokenizer, struct gguf_text text, struct chat *chat)
 {
+    if (text.length > TEMPLATE_MAX)
+        return CHAT_UNKNOWN;
     if (has_marks(tokenizer, text, CHAT_CHATML))
         return writes_any_role(text) && is_plain(text) && read_default_system(text, chat) ? CHAT_CHATML
                                                                                           : CHAT_UNKNOWN;
@@ -324,11 +328,14 @@ ll_status chat_encode(const struct chat *chat, const struct tokenizer *tokenizer
                       size_t count, bool open_answer, struct token_list *out, ll_error *error)
 {
     struct sink sink = {.tokenizer = tokenizer, .out = out};
+    size_t before = out->count;
     LL_TRY(check(chat, messages, count, error));
     if (chat->starts && !token_list_push(out, tokenizer_bos(tokenizer)))
         return error_nomem(error, where, sizeof *out->ids);
     ll_status status = put_all(chat, messages, count, open_answer, &sink, error);
     strbuf_fini(&sink.plain);
+    if (status != LL_OK)
+        out->count = before;
     return status;
 }
 

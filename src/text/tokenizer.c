@@ -202,19 +202,31 @@ static ll_status encode_spaced(const struct tokenizer *tokenizer, const char *te
     return status;
 }
 
-ll_status tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length, unsigned flags,
-                           struct token_list *out, ll_error *error)
+static ll_status encode_all(const struct tokenizer *tokenizer, const char *text, size_t length,
+                            unsigned flags, struct token_list *out, ll_error *error)
 {
     bool control = flags & TOKENIZE_SPECIAL;
-    if (length >= TEXT_MAX)
-        return error_set(error, LL_ARGUMENT, where,
-                         "%zu bytes are too many for one call; cut the text below 512 MiB", length);
-    if ((flags & TOKENIZE_START) && tokenizer->adds_bos &&
-        !(control && starts_with_bos(tokenizer, text, length)) && !token_list_push(out, tokenizer->vocab.bos))
+    bool start = (flags & TOKENIZE_START) && tokenizer->adds_bos;
+    if (start && control && starts_with_bos(tokenizer, text, length))
+        start = false;
+    if (start && !token_list_push(out, tokenizer->vocab.bos))
         return error_nomem(error, where, sizeof *out->ids);
     if (!tokenizer->bytes)
         return encode_spaced(tokenizer, text, length, flags, out, error);
     return encode_parts(tokenizer, text, length, control, out, error);
+}
+
+ll_status tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length, unsigned flags,
+                           struct token_list *out, ll_error *error)
+{
+    size_t before = out->count;
+    if (length >= TEXT_MAX)
+        return error_set(error, LL_ARGUMENT, where,
+                         "%zu bytes are too many for one call; cut the text below 512 MiB", length);
+    ll_status status = encode_all(tokenizer, text, length, flags, out, error);
+    if (status != LL_OK)
+        out->count = before;
+    return status;
 }
 
 /* ---- looking -------------------------------------------------------------------------------- */

@@ -35,7 +35,8 @@ size_t tokenizer_size(const struct tokenizer *tokenizer);
 
 /* Appends the ids of text (any bytes, below 512 MiB) to out. Every byte is covered: bytes no token
  * spells become byte tokens or the unknown token. User-defined tokens are found in any text, control
- * tokens only when asked for. A BOS spelt at the head is not doubled. */
+ * tokens only when asked for. A BOS spelt at the head is not doubled.
+ * On failure out is as it was. */
 ll_status tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length, unsigned flags,
                            struct token_list *out, ll_error *error);
 /* The bytes a token prints, unescaped (SPM's U+2581 is a space, BPE's byte letters are bytes);
