@@ -47,15 +47,18 @@ void store_row(enum dtype dtype, const float *from, void *to, int64_t n)
 
 static bool cache_type_usable(enum dtype dtype, int head_dim)
 {
-    return dtype == DT_F32 || dtype == DT_F16 || dtype == DT_BF16 || (dtype == DT_Q8_0 && head_dim % Q8_BLOCK == 0);
+    return dtype == DT_F32 || dtype == DT_F16 || dtype == DT_BF16 ||
+           (dtype == DT_Q8_0 && head_dim % Q8_BLOCK == 0);
 }
 
 bool cache_check(struct host *host, const char *operation, const struct backend_cache *cache)
 {
-    if (cache_type_usable(cache->k_type, cache->head_dim) && cache_type_usable(cache->v_type, cache->head_dim) &&
-        cache->head_dim > 0 && cache->head_dim <= MAX_HEAD && cache->block_tokens > 0 && cache->kv_heads > 0)
+    if (cache_type_usable(cache->k_type, cache->head_dim) &&
+        cache_type_usable(cache->v_type, cache->head_dim) && cache->head_dim > 0 &&
+        cache->head_dim <= MAX_HEAD && cache->block_tokens > 0 && cache->kv_heads > 0)
         return true;
-    host_fail(host, LL_UNSUPPORTED, operation, "no cache of %s keys and %s values with heads of %d (at most %d)",
+    host_fail(host, LL_UNSUPPORTED, operation,
+              "no cache of %s keys and %s values with heads of %d (at most %d)",
               dtype_info(cache->k_type)->name, dtype_info(cache->v_type)->name, cache->head_dim, MAX_HEAD);
     return false;
 }
@@ -71,8 +74,8 @@ float row_norm(enum dtype dtype, const void *row, int64_t n)
 }
 
 /* The largest norm in the blocks before `index`; those dropped no longer count. */
-static float norm_before(const struct backend_cache *cache, const struct backend_sequence *sequence, int64_t index,
-                         int head)
+static float norm_before(const struct backend_cache *cache, const struct backend_sequence *sequence,
+                         int64_t index, int head)
 {
     while (--index >= 0)
         if (sequence->blocks[index] >= 0)

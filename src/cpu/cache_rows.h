@@ -10,22 +10,28 @@ typedef void (*store_row_fn)(enum dtype dtype, const float *from, void *to, int6
 /* The Euclidean norm of a stored row, never too small. */
 typedef float (*row_norm_fn)(enum dtype dtype, const void *row, int64_t n);
 
-static inline void *cache_row(void *base, int64_t block_bytes, int64_t row_bytes, const struct backend_cache *cache,
-                              int32_t block, int head, int64_t token_in_block)
+static inline void *cache_row(void *base, int64_t block_bytes, int64_t row_bytes,
+                              const struct backend_cache *cache, int32_t block, int head,
+                              int64_t token_in_block)
 {
-    return (char *)base + (int64_t)block * block_bytes + (head * (int64_t)cache->block_tokens + token_in_block) * row_bytes;
+    return (char *)base + (int64_t)block * block_bytes +
+           (head * (int64_t)cache->block_tokens + token_in_block) * row_bytes;
 }
 
-static inline void *cache_key(const struct backend_cache *cache, int32_t block, int head, int64_t token_in_block)
+static inline void *cache_key(const struct backend_cache *cache, int32_t block, int head,
+                              int64_t token_in_block)
 {
-    return cache_row(cache->k, cache->k_block_bytes, (int64_t)dtype_row_bytes(cache->k_type, (uint64_t)cache->head_dim),
-                     cache, block, head, token_in_block);
+    return cache_row(cache->k, cache->k_block_bytes,
+                     (int64_t)dtype_row_bytes(cache->k_type, (uint64_t)cache->head_dim), cache, block, head,
+                     token_in_block);
 }
 
-static inline void *cache_value(const struct backend_cache *cache, int32_t block, int head, int64_t token_in_block)
+static inline void *cache_value(const struct backend_cache *cache, int32_t block, int head,
+                                int64_t token_in_block)
 {
-    return cache_row(cache->v, cache->v_block_bytes, (int64_t)dtype_row_bytes(cache->v_type, (uint64_t)cache->head_dim),
-                     cache, block, head, token_in_block);
+    return cache_row(cache->v, cache->v_block_bytes,
+                     (int64_t)dtype_row_bytes(cache->v_type, (uint64_t)cache->head_dim), cache, block, head,
+                     token_in_block);
 }
 
 /* The plain forms. */

@@ -39,7 +39,8 @@ ll_status host_memory_new(struct backend *backend, enum backend_memory_kind kind
                           ll_error *error)
 {
     struct host *host = host_of(backend);
-    if (!mem_grow((void **)&host->memory, &host->memory_capacity, host->memory_count + 1, sizeof *host->memory))
+    if (!mem_grow((void **)&host->memory, &host->memory_capacity, host->memory_count + 1,
+                  sizeof *host->memory))
         return error_nomem(error, "backend memory", sizeof *host->memory);
     bool mapped = bytes >= MAPPED_BYTES;
     void *memory = memory_obtain(bytes, mapped);
@@ -185,8 +186,8 @@ void host_gather_outputs(struct backend *backend, const struct tensor *in, struc
         memmove(tensor_row(out, i), tensor_row(in, host->step->outputs[i]), (size_t)in->cols * sizeof(float));
 }
 
-ll_status host_cache_copy(struct backend *backend, const struct backend_cache *cache, int32_t from, int32_t to,
-                          ll_error *error)
+ll_status host_cache_copy(struct backend *backend, const struct backend_cache *cache, int32_t from,
+                          int32_t to, ll_error *error)
 {
     (void)backend, (void)error;
     if (from == to)
@@ -196,7 +197,7 @@ ll_status host_cache_copy(struct backend *backend, const struct backend_cache *c
     memcpy((char *)cache->v + to * cache->v_block_bytes, (const char *)cache->v + from * cache->v_block_bytes,
            (size_t)cache->v_block_bytes);
     if (cache->k_norms)
-        memcpy(cache->k_norms + (int64_t)to * cache->kv_heads, cache->k_norms + (int64_t)from * cache->kv_heads,
-               (size_t)cache->kv_heads * sizeof(float));
+        memcpy(cache->k_norms + (int64_t)to * cache->kv_heads,
+               cache->k_norms + (int64_t)from * cache->kv_heads, (size_t)cache->kv_heads * sizeof(float));
     return LL_OK;
 }

@@ -202,7 +202,8 @@ void step_free(struct test_step *step)
     free(step->outputs);
 }
 
-void assert_matrix(const struct tensor *got, const struct tensor *want, const struct tensor *bound, const char *what)
+void assert_matrix(const struct tensor *got, const struct tensor *want, const struct tensor *bound,
+                   const char *what)
 {
     assert_int_equal(got->rows, want->rows);
     for (int64_t row = 0; row < got->rows; row++)
@@ -211,8 +212,8 @@ void assert_matrix(const struct tensor *got, const struct tensor *want, const st
             float most = bound ? ((float *)tensor_row(bound, row))[i] : 0;
             bool fine = bound ? fabsf(a - b) <= most : memcmp(&a, &b, sizeof a) == 0;
             if (!fine)
-                fail_msg("%s: row %lld column %lld is %.9g, not %.9g (within %g)", what, (long long)row, (long long)i,
-                         (double)a, (double)b, (double)most);
+                fail_msg("%s: row %lld column %lld is %.9g, not %.9g (within %g)", what, (long long)row,
+                         (long long)i, (double)a, (double)b, (double)most);
         }
 }
 

@@ -42,7 +42,8 @@ void step_free(struct test_step *step);
 struct test_step step_of_rows(int64_t rows);
 
 /* Fails, naming the element, unless |got - want| ≤ bound there; bound NULL: same bits. */
-void assert_matrix(const struct tensor *got, const struct tensor *want, const struct tensor *bound, const char *what);
+void assert_matrix(const struct tensor *got, const struct tensor *want, const struct tensor *bound,
+                   const char *what);
 void end_step(struct backend *backend);
 
 #endif

@@ -82,8 +82,11 @@ static void run_chunk(struct backend *backend, const struct backend_cache *cache
     int64_t first = whole->first_row + start;
     struct backend_sequence part = {.first_row = 0, .rows = rows, .start = start, .blocks = whole->blocks,
                                     .block_count = whole->block_count};
-    struct backend_step step = {.rows = rows, .tokens = in->whole.tokens + first,
-                                .positions = in->whole.positions + first, .sequences = &part, .sequence_count = 1};
+    struct backend_step step = {.rows = rows,
+                                .tokens = in->whole.tokens + first,
+                                .positions = in->whole.positions + first,
+                                .sequences = &part,
+                                .sequence_count = 1};
     struct tensor q = tensor_rows(&in->q, first, rows), k = tensor_rows(&in->k, first, rows);
     struct tensor v = tensor_rows(&in->v, first, rows), to = tensor_rows(out, first, rows);
     run_step(backend, cache, s, &step, &q, &k, &v, &to);
@@ -129,7 +132,8 @@ static float error_bound(const struct setting *s, const struct inputs *in, int64
     return 2 * most_v * ldexpf(1, -22) * (score + 16);
 }
 
-static void compare_with_plain(const struct setting *s, int count, const int64_t *lengths, int threads, const char *what)
+static void compare_with_plain(const struct setting *s, int count, const int64_t *lengths, int threads,
+                               const char *what)
 {
     struct backend *fast = open_fast(current_set, threads), *plain = open_reference();
     struct inputs in = inputs_new(s, count, lengths);
@@ -148,7 +152,8 @@ static void compare_with_plain(const struct setting *s, int count, const int64_t
     struct backend_cache other_cache = cache_new(other, s, in.whole.block_count);
     run_in_chunks(other, &other_cache, s, &in, unit_below(2) ? 3 : 90, &parts);
     assert_matrix(&parts, &out, NULL, what);
-    assert_memory_equal(fast_cache.k, other_cache.k, (size_t)(in.whole.block_count * fast_cache.k_block_bytes));
+    assert_memory_equal(fast_cache.k, other_cache.k,
+                        (size_t)(in.whole.block_count * fast_cache.k_block_bytes));
     assert_memory_equal(fast_cache.k_norms, other_cache.k_norms,
                         (size_t)in.whole.block_count * (size_t)s->kv_heads * sizeof(float));
     inputs_free(&in);
@@ -181,7 +186,8 @@ static struct setting random_setting(float *slopes, struct tensor *slope_tensor)
         s.attention.slopes = slope_tensor;
     for (int h = 0; h < s.heads; h++)
         slopes[h] = ldexpf(1, -(int)unit_below(9));
-    *slope_tensor = (struct tensor){.dtype = DT_F32, .rows = 1, .cols = s.heads, .stride = s.heads * 4, .data = slopes};
+    *slope_tensor =
+        (struct tensor){.dtype = DT_F32, .rows = 1, .cols = s.heads, .stride = s.heads * 4, .data = slopes};
     return s;
 }
 
@@ -197,10 +203,11 @@ static void check_random_settings(const char *set)
         for (int i = 0; i < count; i++)
             lengths[i] = 1 + (int64_t)unit_below(unit_below(4) ? 150 : 700);
         char what[200];
-        snprintf(what, sizeof what, "%s heads %d/%d of %d, blocks of %d, %s/%s, window %d, sinks %d, cap %g, alibi %d",
-                 set, s.heads, s.kv_heads, s.head_dim, s.block_tokens, dtype_info(s.k_type)->name,
-                 dtype_info(s.v_type)->name, s.attention.window, s.attention.sinks, (double)s.attention.softcap,
-                 s.attention.slopes != NULL);
+        snprintf(what, sizeof what,
+                 "%s heads %d/%d of %d, blocks of %d, %s/%s, window %d, sinks %d, cap %g, alibi %d", set,
+                 s.heads, s.kv_heads, s.head_dim, s.block_tokens, dtype_info(s.k_type)->name,
+                 dtype_info(s.v_type)->name, s.attention.window, s.attention.sinks,
+                 (double)s.attention.softcap, s.attention.slopes != NULL);
         compare_with_plain(&s, count, lengths, 1 + (int)unit_below(4), what);
     }
 }
@@ -272,11 +279,17 @@ static void check_reach_parts(const char *set)
     struct tensor tensor;
     struct setting s = alibi_setting(slopes, &tensor, 1e-2f);
     int64_t lengths[2] = {900, 333};
-    compare_with_plain(&(struct setting){.heads = s.heads, .kv_heads = s.kv_heads, .head_dim = s.head_dim,
-                                         .block_tokens = s.block_tokens, .k_type = DT_F32, .v_type = DT_F32,
-                                         .attention = {.heads = 4, .scale = s.attention.scale, .slopes = &tensor,
-                                                       .reach = 1e-9f}, .key_size = 0.3f},
-                       2, lengths, 3, "reach whole and in parts");
+    compare_with_plain(
+        &(struct setting){
+            .heads = s.heads,
+            .kv_heads = s.kv_heads,
+            .head_dim = s.head_dim,
+            .block_tokens = s.block_tokens,
+            .k_type = DT_F32,
+            .v_type = DT_F32,
+            .attention = {.heads = 4, .scale = s.attention.scale, .slopes = &tensor, .reach = 1e-9f},
+            .key_size = 0.3f},
+        2, lengths, 3, "reach whole and in parts");
 }
 
 static void reach_skips_the_same_keys_whole_or_in_parts(void **state)
@@ -354,7 +367,8 @@ static void check_dropped(const char *set)
     int64_t length = 300;
     struct backend *fast = open_fast(set, 2), *plain = open_reference();
     struct inputs in = inputs_new(&s, 1, &length);
-    struct backend_cache a = cache_new(fast, &s, in.whole.block_count), b = cache_new(plain, &s, in.whole.block_count);
+    struct backend_cache a = cache_new(fast, &s, in.whole.block_count),
+                         b = cache_new(plain, &s, in.whole.block_count);
     struct tensor out = matrix_new(length, in.q.cols), want = matrix_copy(&out);
     run_chunk(fast, &a, &s, &in, 0, 0, 250, &out);
     run_chunk(plain, &b, &s, &in, 0, 0, 250, &want);

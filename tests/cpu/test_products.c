@@ -20,7 +20,8 @@ static struct tensor round_activations(const struct tensor *in, struct tensor *s
     *steps = matrix_copy(in);
     for (int64_t row = 0; row < in->rows; row++)
         for (int64_t first = 0; first < in->cols; first += 32) {
-            float *x = (float *)tensor_row(&rounded, row) + first, *step = (float *)tensor_row(steps, row) + first;
+            float *x = (float *)tensor_row(&rounded, row) + first,
+                  *step = (float *)tensor_row(steps, row) + first;
             float most = 0;
             int64_t left = in->cols - first < 32 ? in->cols - first : 32;
             for (int i = 0; i < left; i++)
@@ -35,7 +36,8 @@ static struct tensor round_activations(const struct tensor *in, struct tensor *s
 }
 
 /* Rounding of sums in F32: `terms` operations on numbers no larger than the sum of magnitudes. */
-static struct tensor rounding_bound(const struct tensor *in, const struct tensor *weight, const struct tensor *shape)
+static struct tensor rounding_bound(const struct tensor *in, const struct tensor *weight,
+                                    const struct tensor *shape)
 {
     struct tensor bound = matrix_copy(shape);
     float *w = calloc((size_t)in->cols, sizeof *w);
@@ -132,8 +134,8 @@ static void every_type_agrees_with_the_plain_backend(void **state)
     each_set(check_types);
 }
 
-static void rows_of(const struct tensor *in, int64_t first, int64_t rows, const struct tensor *weight, int threads,
-                    struct tensor *out)
+static void rows_of(const struct tensor *in, int64_t first, int64_t rows, const struct tensor *weight,
+                    int threads, struct tensor *out)
 {
     struct backend *fast = open_fast(current_set, threads);
     struct tensor part = tensor_rows(in, first, rows), to = tensor_rows(out, first, rows);

@@ -90,8 +90,12 @@ static void check_rotary(const char *set)
         struct tensor frequencies = matrix_new(1, half);
         for (int i = 0; i < half; i++)
             ((float *)frequencies.data)[i] = powf(10000, -(float)i / (float)half);
-        struct backend_rotary rotary = {.heads = heads, .head_dim = 2 * half + (int)unit_below(9), .rotary_dim = 2 * half,
-                                        .adjacent = unit_below(2), .frequencies = &frequencies, .scale = 1.25f};
+        struct backend_rotary rotary = {.heads = heads,
+                                        .head_dim = 2 * half + (int)unit_below(9),
+                                        .rotary_dim = 2 * half,
+                                        .adjacent = unit_below(2),
+                                        .frequencies = &frequencies,
+                                        .scale = 1.25f};
         struct pair p = pair_new(random_rows(), (int64_t)heads * rotary.head_dim);
         pair_begin(&p);
         for (int64_t row = 0; row < p.in.rows; row++)

@@ -1,8 +1,9 @@
 /* A client of the library for the fault tests: each step either works or reports a proper error.
  * SPDX-License-Identifier: Apache-2.0
  *
- * usage: client STEP FILE, STEP being write, read, map, pool, model or document. Ends with 0 when the step worked, 1 when it
- * failed with a status, a sentence and nothing half done, 2 when something else happened. */
+ * usage: client STEP FILE, STEP being write, read, map, pool, model or document. Ends with 0 when the step
+ * worked, 1 when it failed with a status, a sentence and nothing half done, 2 when something else happened.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -67,7 +67,8 @@ static struct attention_state partial_state(const struct attention_job *job, int
 {
     float *memory = job->fast->partials.memory;
     return (struct attention_state){memory + first, memory + job->partial_rows + first,
-                                    memory + 2 * ((job->partial_rows + 7) & ~(int64_t)7) + first * job->width};
+                                    memory + 2 * ((job->partial_rows + 7) & ~(int64_t)7) +
+                                        first * job->width};
 }
 
 /* ---- one unit ---- */
@@ -77,19 +78,26 @@ static void load_queries(const struct attention_job *job, const struct attention
     for (int query = 0; query < unit->queries; query++) {
         const float *row = tensor_row(job->q, unit->sequence->first_row + unit->first_query + query);
         for (int i = 0; i < job->group; i++, to += job->width) {
-            memcpy(to, row + (int64_t)(unit->kv_head * job->group + i) * head_dim, (size_t)head_dim * sizeof *to);
+            memcpy(to, row + (int64_t)(unit->kv_head * job->group + i) * head_dim,
+                   (size_t)head_dim * sizeof *to);
             memset(to + head_dim, 0, (size_t)(job->width - head_dim) * sizeof *to);
             job->fast->kernels->scale(to, job->attention->scale, head_dim);
         }
     }
 }
 
-static struct attention_rows prepare_rows(const struct attention_job *job, const struct attention_unit *unit, char **at)
+static struct attention_rows prepare_rows(const struct attention_job *job, const struct attention_unit *unit,
+                                          char **at)
 {
     int64_t count = (int64_t)unit->queries * job->group;
-    struct attention_rows rows = {.attention = job->attention, .cache = job->cache, .sequence = unit->sequence,
-                                  .kv_head = unit->kv_head, .group = job->group, .queries = unit->queries,
-                                  .first_position = unit->sequence->start + unit->first_query, .width = job->width};
+    struct attention_rows rows = {.attention = job->attention,
+                                  .cache = job->cache,
+                                  .sequence = unit->sequence,
+                                  .kv_head = unit->kv_head,
+                                  .group = job->group,
+                                  .queries = unit->queries,
+                                  .first_position = unit->sequence->start + unit->first_query,
+                                  .width = job->width};
     rows.end = unit->sequence->start + unit->sequence->rows;
     rows.q = take(at, (uint64_t)(count * job->width) * sizeof(float));
     rows.scores = take(at, (uint64_t)count * ATTENTION_TILE * sizeof(float));
@@ -135,7 +143,8 @@ static void finish_rows(const struct attention_job *job, const struct attention_
 
 /* The first state is written in place, the others beside it and then merged. */
 static void walk_splits(const struct attention_job *job, const struct attention_unit *unit,
-                        const struct attention_rows *rows, struct attention_state *total, struct attention_state *part)
+                        const struct attention_rows *rows, struct attention_state *total,
+                        struct attention_state *part)
 {
     int64_t low = lowest_key(rows);
     bool first = true;
@@ -221,8 +230,8 @@ static void choose_units(struct attention_job *job)
     job->unit_count = job->by_split ? splits : units;
 }
 
-static void add_units(struct attention_job *job, const struct backend_sequence *sequence, int64_t stretch, int kv_head,
-                      int64_t *next)
+static void add_units(struct attention_job *job, const struct backend_sequence *sequence, int64_t stretch,
+                      int kv_head, int64_t *next)
 {
     int64_t first = stretch * job->unit_queries, left = sequence->rows - first;
     int64_t splits = split_count(job, sequence_keys(sequence));
@@ -271,7 +280,8 @@ static double estimate(const struct attention_job *job)
 }
 
 static bool check_attention(struct host *host, const struct backend_attention *attention,
-                            const struct backend_cache *cache, const struct tensor *q, const struct tensor *out)
+                            const struct backend_cache *cache, const struct tensor *q,
+                            const struct tensor *out)
 {
     int64_t cols = (int64_t)attention->heads * cache->head_dim;
     if (host_stopped(host) || !cache_check(host, "attention", cache) ||
@@ -279,8 +289,8 @@ static bool check_attention(struct host *host, const struct backend_attention *a
         !host_check_rows(host, "attention", out, host->step->rows, cols))
         return false;
     if (attention->heads % cache->kv_heads != 0)
-        host_fail(host, LL_ARGUMENT, "attention", "%d query heads do not share %d KV heads evenly", attention->heads,
-                  cache->kv_heads);
+        host_fail(host, LL_ARGUMENT, "attention", "%d query heads do not share %d KV heads evenly",
+                  attention->heads, cache->kv_heads);
     return !host_stopped(host);
 }
 

@@ -73,7 +73,10 @@ static void fast_close(struct backend *backend)
 static void describe(struct fast *fast)
 {
     struct backend *base = &fast->host.base;
-    *base = (struct backend){.table = &cpu_backend, .activation = DT_F32, .residual = DT_F32, .block_tokens = 64,
+    *base = (struct backend){.table = &cpu_backend,
+                             .activation = DT_F32,
+                             .residual = DT_F32,
+                             .block_tokens = 64,
                              .host_memory = true};
     snprintf(base->name, sizeof base->name, "cpu %s", fast->kernels->name);
     isa_device_name(base->device, sizeof base->device);
@@ -84,8 +87,8 @@ static ll_status fast_open(const struct backend_options *options, struct backend
     const char *limit = getenv("LONGLEAF_ISA");
     const struct kernels *kernels = isa_pick(limit && *limit ? limit : NULL);
     if (!kernels)
-        return error_set(error, LL_ARGUMENT, "LONGLEAF_ISA", "\"%.40s\" is no instruction set: scalar, avx2 or avx512",
-                         limit);
+        return error_set(error, LL_ARGUMENT, "LONGLEAF_ISA",
+                         "\"%.40s\" is no instruction set: scalar, avx2 or avx512", limit);
     struct fast *fast = mem_new(1, sizeof *fast);
     if (!fast)
         return error_nomem(error, "cpu backend", sizeof *fast);

@@ -53,14 +53,15 @@ void fast_run(struct fast *fast, size_t tasks, double work, worker_fn fn, void *
 void fast_embed(struct backend *, const struct tensor *table, float scale, struct tensor *out);
 void fast_norm(struct backend *, enum backend_norm kind, const struct tensor *in, const struct tensor *weight,
                const struct tensor *bias, float eps, int groups, struct tensor *out);
-void fast_products(struct backend *, const struct tensor *in, const struct backend_product *products, int count);
+void fast_products(struct backend *, const struct tensor *in, const struct backend_product *products,
+                   int count);
 void fast_rotary(struct backend *, const struct backend_rotary *rotary, struct tensor *x);
 void fast_cache_write(struct backend *, const struct backend_cache *cache, const struct tensor *k,
                       const struct tensor *v);
-void fast_attention(struct backend *, const struct backend_attention *attention, const struct backend_cache *cache,
-                    const struct tensor *q, struct tensor *out);
-void fast_activate(struct backend *, enum backend_activation kind, const struct tensor *gate, const struct tensor *up,
-                   struct tensor *out);
+void fast_attention(struct backend *, const struct backend_attention *attention,
+                    const struct backend_cache *cache, const struct tensor *q, struct tensor *out);
+void fast_activate(struct backend *, enum backend_activation kind, const struct tensor *gate,
+                   const struct tensor *up, struct tensor *out);
 void fast_add(struct backend *, const struct tensor *a, const struct tensor *b, struct tensor *out);
 void fast_clamp(struct backend *, struct tensor *x, float limit);
 void fast_softcap(struct backend *, struct tensor *x, float limit);

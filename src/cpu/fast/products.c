@@ -135,7 +135,8 @@ static int64_t choose_per_task(const struct fast *fast, int64_t panels, int64_t 
     return chosen < 64 ? chosen : 64;
 }
 
-static bool plan_job(struct products_job *job, const struct backend_product *products, size_t *tasks, double *work)
+static bool plan_job(struct products_job *job, const struct backend_product *products, size_t *tasks,
+                     double *work)
 {
     struct fast *fast = job->fast;
     int64_t rows = job->in->rows, cols = job->in->cols, total = 0, lanes = fast->kernels->lanes;
@@ -146,7 +147,8 @@ static bool plan_job(struct products_job *job, const struct backend_product *pro
         uint64_t row = dtype_row_bytes(weight->dtype, (uint64_t)cols);
         job->panel_bytes = panel > job->panel_bytes ? panel : job->panel_bytes;
         row_bytes = row > row_bytes ? row : row_bytes;
-        job->plans[i] = (struct weight_plan){.product = &products[i], .form = fast->kernels->form(weight->dtype),
+        job->plans[i] = (struct weight_plan){.product = &products[i],
+                                             .form = fast->kernels->form(weight->dtype),
                                              .panels = (weight->rows + lanes - 1) / lanes};
         total += job->plans[i].panels;
     }
@@ -171,19 +173,22 @@ static bool check_products(struct host *host, const struct tensor *in, const str
     if (host_stopped(host) || !host_check_rows(host, "products", in, in->rows, in->cols))
         return false;
     if (count < 1 || count > MAX_PRODUCTS)
-        host_fail(host, LL_ARGUMENT, "products", "%d products of one input, not 1 to %d", count, MAX_PRODUCTS);
+        host_fail(host, LL_ARGUMENT, "products", "%d products of one input, not 1 to %d", count,
+                  MAX_PRODUCTS);
     for (int i = 0; i < count && !host_stopped(host); i++) {
         const struct tensor *weight = products[i].weight;
         if (weight->cols != in->cols || dtype_row_bytes(weight->dtype, (uint64_t)weight->cols) == 0)
-            host_fail(host, LL_ARGUMENT, "products", "a weight of %" PRId64 " columns (%s) for an input of %" PRId64,
-                      weight->cols, dtype_info(weight->dtype)->name, in->cols);
+            host_fail(host, LL_ARGUMENT, "products",
+                      "a weight of %" PRId64 " columns (%s) for an input of %" PRId64, weight->cols,
+                      dtype_info(weight->dtype)->name, in->cols);
         else
             host_check_rows(host, "products", products[i].out, in->rows, weight->rows);
     }
     return !host_stopped(host);
 }
 
-void fast_products(struct backend *backend, const struct tensor *in, const struct backend_product *products, int count)
+void fast_products(struct backend *backend, const struct tensor *in, const struct backend_product *products,
+                   int count)
 {
     struct fast *fast = fast_of(backend);
     struct products_job job = {.fast = fast, .in = in, .count = count};

@@ -61,15 +61,18 @@ static double norm_of(const float *q, int n)
     return sqrt(sum) * (1 + 1e-9);
 }
 
-static int64_t reach_of(const struct kernels *kernels, const struct attention_rows *rows, const float *q, double slope,
-                        int64_t position, const float *key)
+static int64_t reach_of(const struct kernels *kernels, const struct attention_rows *rows, const float *q,
+                        double slope, int64_t position, const float *key)
 {
     const struct backend_attention *attention = rows->attention;
     double score = kernels->dot(q, key, rows->cache->head_dim);
     if (attention->softcap > 0)
         score = attention->softcap * tanh(score / attention->softcap);
-    struct bound bound = {.norm = norm_of(q, rows->cache->head_dim), .slope = slope, .softcap = attention->softcap,
-                          .limit = score + log(attention->reach) + log1p(-exp(-slope)), .position = position};
+    struct bound bound = {.norm = norm_of(q, rows->cache->head_dim),
+                          .slope = slope,
+                          .softcap = attention->softcap,
+                          .limit = score + log(attention->reach) + log1p(-exp(-slope)),
+                          .position = position};
     return slope > 0 ? first_needed(rows, &bound) : 0;
 }
 
@@ -84,11 +87,14 @@ bool reach_find(const struct kernels *kernels, const struct attention_rows *rows
         int64_t position = rows->first_position + query;
         int32_t block = rows->sequence->blocks[position / cache->block_tokens];
         if (block >= 0)
-            kernels->load_row(cache->k_type, cache_key(cache, block, rows->kv_head, position % cache->block_tokens),
-                              key, cache->head_dim);
+            kernels->load_row(cache->k_type,
+                              cache_key(cache, block, rows->kv_head, position % cache->block_tokens), key,
+                              cache->head_dim);
         for (int i = 0; i < rows->group; i++) {
             int row = query * rows->group + i;
-            reach[row] = block < 0 ? 0 : reach_of(kernels, rows, rows->q + row * rows->width, slopes[i], position, key);
+            reach[row] = block < 0
+                             ? 0
+                             : reach_of(kernels, rows, rows->q + row * rows->width, slopes[i], position, key);
         }
     }
     return true;

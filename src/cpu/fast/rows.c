@@ -35,8 +35,8 @@ static void run_rows(struct row_job *job, int64_t cols, double cost)
 {
     double row_cost = cost * (double)cols;
     job->per_task = row_cost > 4000 ? 1 : (int64_t)(4000 / (row_cost + 1)) + 1;
-    fast_run(job->fast, (size_t)((job->rows + job->per_task - 1) / job->per_task), row_cost * (double)job->rows,
-             row_task, job);
+    fast_run(job->fast, (size_t)((job->rows + job->per_task - 1) / job->per_task),
+             row_cost * (double)job->rows, row_task, job);
 }
 
 static void *data_of(const struct tensor *tensor)
@@ -65,7 +65,8 @@ void fast_embed(struct backend *backend, const struct tensor *table, float scale
                       host->step->tokens[row], table->rows);
             return;
         }
-    struct row_job job = {.fast = fast, .row = embed_row, .rows = out->rows, .a = table, .out = out, .number = scale};
+    struct row_job job = {
+        .fast = fast, .row = embed_row, .rows = out->rows, .a = table, .out = out, .number = scale};
     run_rows(&job, table->cols, 2);
 }
 
@@ -74,20 +75,30 @@ static void norm_row(const struct row_job *job, int64_t row)
 {
     int64_t part = job->a->cols / job->groups;
     for (int g = 0; g < job->groups; g++)
-        job->fast->kernels->norm((enum backend_norm)job->kind, (const float *)tensor_row(job->a, row) + g * part,
-                                 data_of(job->weight), data_of(job->bias), job->number, part,
+        job->fast->kernels->norm((enum backend_norm)job->kind,
+                                 (const float *)tensor_row(job->a, row) + g * part, data_of(job->weight),
+                                 data_of(job->bias), job->number, part,
                                  (float *)tensor_row(job->out, row) + g * part);
 }
 
-void fast_norm(struct backend *backend, enum backend_norm kind, const struct tensor *in, const struct tensor *weight,
-               const struct tensor *bias, float eps, int groups, struct tensor *out)
+void fast_norm(struct backend *backend, enum backend_norm kind, const struct tensor *in,
+               const struct tensor *weight, const struct tensor *bias, float eps, int groups,
+               struct tensor *out)
 {
     struct fast *fast = fast_of(backend);
     if (host_stopped(&fast->host) || !host_check_rows(&fast->host, "norm", in, in->rows, in->cols) ||
         !host_check_rows(&fast->host, "norm", out, in->rows, in->cols))
         return;
-    struct row_job job = {.fast = fast, .row = norm_row, .rows = in->rows, .a = in, .weight = weight, .bias = bias,
-                          .out = out, .kind = kind, .groups = groups, .number = eps};
+    struct row_job job = {.fast = fast,
+                          .row = norm_row,
+                          .rows = in->rows,
+                          .a = in,
+                          .weight = weight,
+                          .bias = bias,
+                          .out = out,
+                          .kind = kind,
+                          .groups = groups,
+                          .number = eps};
     run_rows(&job, in->cols, 0.3);
 }
 
@@ -114,7 +125,8 @@ static const float *find_angles(struct fast *fast, const struct backend_rotary *
             return fast->rotary[i].values.memory;
     int place = known < ROTARY_TABLES ? known : ROTARY_TABLES - 1;
     struct rotary_table *table = &fast->rotary[place];
-    if (!buffer_need(fast, &table->values, (uint64_t)fast->host.step->rows * 2 * (uint64_t)half * sizeof(float)))
+    if (!buffer_need(fast, &table->values,
+                     (uint64_t)fast->host.step->rows * 2 * (uint64_t)half * sizeof(float)))
         return NULL;
     table->frequencies = rotary->frequencies->data;
     table->scale = rotary->scale;
@@ -155,19 +167,21 @@ void fast_cache_write(struct backend *backend, const struct backend_cache *cache
 static void activate_row(const struct row_job *job, int64_t row)
 {
     job->fast->kernels->activate((enum backend_activation)job->kind, tensor_row(job->a, row),
-                                 job->b ? tensor_row(job->b, row) : NULL, job->a->cols, tensor_row(job->out, row));
+                                 job->b ? tensor_row(job->b, row) : NULL, job->a->cols,
+                                 tensor_row(job->out, row));
 }
 
 void fast_activate(struct backend *backend, enum backend_activation kind, const struct tensor *gate,
                    const struct tensor *up, struct tensor *out)
 {
     struct fast *fast = fast_of(backend);
-    if (host_stopped(&fast->host) || !host_check_rows(&fast->host, "activate", gate, gate->rows, gate->cols) ||
+    if (host_stopped(&fast->host) ||
+        !host_check_rows(&fast->host, "activate", gate, gate->rows, gate->cols) ||
         !host_check_rows(&fast->host, "activate", out, gate->rows, gate->cols) ||
         (up && !host_check_rows(&fast->host, "activate", up, gate->rows, gate->cols)))
         return;
-    struct row_job job = {.fast = fast, .row = activate_row, .rows = gate->rows, .a = gate, .b = up, .out = out,
-                          .kind = kind};
+    struct row_job job = {
+        .fast = fast, .row = activate_row, .rows = gate->rows, .a = gate, .b = up, .out = out, .kind = kind};
     run_rows(&job, gate->cols, 1);
 }
 

@@ -34,8 +34,8 @@ INLINE vf load_part(const enum dtype dtype, const uint8_t *row, int64_t d, int64
 }
 
 /* Keys turned over: to[d][ATTENTION_TILE], zeros past the last key of its LANES. */
-INLINE void load_keys_as(const enum dtype dtype, const uint8_t *row, int64_t row_bytes, int keys, int64_t head_dim,
-                         float *to)
+INLINE void load_keys_as(const enum dtype dtype, const uint8_t *row, int64_t row_bytes, int keys,
+                         int64_t head_dim, float *to)
 {
     for (int key = 0; key < keys; key += LANES)
         for (int64_t d = 0; d < head_dim; d += LANES) {
@@ -43,7 +43,8 @@ INLINE void load_keys_as(const enum dtype dtype, const uint8_t *row, int64_t row
             int64_t left = head_dim - d;
 #pragma GCC unroll 16
             for (int r = 0; r < LANES; r++)
-                square[r] = key + r < keys ? load_part(dtype, row + (key + r) * row_bytes, d, left) : vf_set(0);
+                square[r] =
+                    key + r < keys ? load_part(dtype, row + (key + r) * row_bytes, d, left) : vf_set(0);
             vf_transpose(square);
 #pragma GCC unroll 16
             for (int r = 0; r < LANES; r++)
@@ -52,15 +53,16 @@ INLINE void load_keys_as(const enum dtype dtype, const uint8_t *row, int64_t row
         }
 }
 
-INLINE void load_values_as(const enum dtype dtype, const uint8_t *row, int64_t row_bytes, int keys, int64_t head_dim,
-                           int64_t width, float *to)
+INLINE void load_values_as(const enum dtype dtype, const uint8_t *row, int64_t row_bytes, int keys,
+                           int64_t head_dim, int64_t width, float *to)
 {
     for (int key = 0; key < keys; key++, row += row_bytes)
         for (int64_t d = 0; d < head_dim; d += LANES)
             vf_store(to + key * width + d, load_part(dtype, row, d, head_dim - d));
 }
 
-static void load_keys(enum dtype dtype, const uint8_t *row, int64_t row_bytes, int keys, int64_t head_dim, float *to)
+static void load_keys(enum dtype dtype, const uint8_t *row, int64_t row_bytes, int keys, int64_t head_dim,
+                      float *to)
 {
     switch (dtype) {
     case DT_F32:
@@ -179,8 +181,8 @@ INLINE void scale_row(float *x, float factor, int64_t width)
 }
 
 /* Turns scores into weights against the running maximum and brings the row's sums to it. */
-INLINE void soften_row(float *scores, int padded, float tile_largest, float *largest, float *mass, float *sums,
-                       int64_t width)
+INLINE void soften_row(float *scores, int padded, float tile_largest, float *largest, float *mass,
+                       float *sums, int64_t width)
 {
     float now = tile_largest > *largest ? tile_largest : *largest;
     if (now > *largest) {
@@ -208,7 +210,8 @@ static struct row_view view_of(const struct attention_rows *rows, int row, int64
         .low = a->window > 0 && position - a->window + 1 > 0 ? position - a->window + 1 : 0,
         .reach = rows->reach ? rows->reach[row] : 0,
         .keys = keys,
-        .slope = a->slopes ? ((const float *)a->slopes->data)[rows->kv_head * rows->group + row % rows->group] : 0,
+        .slope =
+            a->slopes ? ((const float *)a->slopes->data)[rows->kv_head * rows->group + row % rows->group] : 0,
     };
 }
 
@@ -248,15 +251,16 @@ static void soften_tile(const struct attention_rows *rows, int64_t first, int ke
     }
 }
 
-static void attend_tile(const struct attention_rows *rows, int32_t block, int64_t token, int64_t first, int keys,
-                        struct attention_state *state)
+static void attend_tile(const struct attention_rows *rows, int32_t block, int64_t token, int64_t first,
+                        int keys, struct attention_state *state)
 {
     const struct backend_cache *cache = rows->cache;
     int begin, end, padded = (keys + LANES - 1) / LANES * LANES;
     if (!visible_stretch(rows, first, keys, &begin, &end))
         return;
     load_keys(cache->k_type, cache_key(cache, block, rows->kv_head, token),
-              (int64_t)dtype_row_bytes(cache->k_type, (uint64_t)cache->head_dim), keys, cache->head_dim, rows->keys);
+              (int64_t)dtype_row_bytes(cache->k_type, (uint64_t)cache->head_dim), keys, cache->head_dim,
+              rows->keys);
     struct gemm scores = {.a = rows->q + begin * rows->width, .lda = rows->width, .b = rows->keys,
                           .ldb = ATTENTION_TILE, .c = rows->scores + (int64_t)begin * ATTENTION_TILE,
                           .ldc = ATTENTION_TILE, .k = cache->head_dim};
@@ -265,12 +269,18 @@ static void attend_tile(const struct attention_rows *rows, int32_t block, int64_
     load_values(cache->v_type, cache_value(cache, block, rows->kv_head, token),
                 (int64_t)dtype_row_bytes(cache->v_type, (uint64_t)cache->head_dim), keys, cache->head_dim,
                 rows->width, rows->values);
-    struct gemm sums = {.a = rows->scores + (int64_t)begin * ATTENTION_TILE, .lda = ATTENTION_TILE, .b = rows->values,
-                        .ldb = rows->width, .c = state->sums + begin * rows->width, .ldc = rows->width, .k = keys};
+    struct gemm sums = {.a = rows->scores + (int64_t)begin * ATTENTION_TILE,
+                        .lda = ATTENTION_TILE,
+                        .b = rows->values,
+                        .ldb = rows->width,
+                        .c = state->sums + begin * rows->width,
+                        .ldc = rows->width,
+                        .k = keys};
     gemm(&sums, end - begin, rows->width, 1);
 }
 
-void KERNEL(attend)(const struct attention_rows *rows, int64_t first, int64_t last, struct attention_state *state)
+void KERNEL(attend)(const struct attention_rows *rows, int64_t first, int64_t last,
+                    struct attention_state *state)
 {
     int64_t block_tokens = rows->cache->block_tokens;
     int count = rows->queries * rows->group;
@@ -290,7 +300,8 @@ void KERNEL(attend)(const struct attention_rows *rows, int64_t first, int64_t la
     }
 }
 
-static void merge_row(const struct attention_state *part, int row, int64_t width, struct attention_state *total)
+static void merge_row(const struct attention_state *part, int row, int64_t width,
+                      struct attention_state *total)
 {
     float mine = total->largest[row], other = part->largest[row];
     float now = other > mine ? other : mine;

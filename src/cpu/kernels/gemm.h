@@ -15,7 +15,8 @@ struct gemm {
     int k;
 };
 
-INLINE void gemm_block(const struct gemm *g, const int R, const int C, int64_t row, int64_t col, const int add)
+INLINE void gemm_block(const struct gemm *g, const int R, const int C, int64_t row, int64_t col,
+                       const int add)
 {
     vf acc[GEMM_ROWS][GEMM_COLS];
     const float *a = g->a + row * g->lda, *b = g->b + col;

@@ -75,18 +75,20 @@ struct kernels {
     int64_t (*panel_bytes)(enum dtype dtype, int64_t k);
     /* lanes weight rows `stride` apart, and a hint where the next panel lies. */
     void (*unpack)(enum dtype dtype, const void *weights, int64_t stride, int64_t k, void *panel);
-    void (*multiply)(enum dtype dtype, const void *panel, const struct byte_rows *in, const struct product_range *range);
+    void (*multiply)(enum dtype dtype, const void *panel, const struct byte_rows *in,
+                     const struct product_range *range);
     void (*multiply_float)(const float *panel, const struct tensor *in, const struct product_range *range);
 
     /* Adds the keys first … last-1 (within one split) to a fresh state. */
-    void (*attend)(const struct attention_rows *rows, int64_t first, int64_t last, struct attention_state *state);
+    void (*attend)(const struct attention_rows *rows, int64_t first, int64_t last,
+                   struct attention_state *state);
     /* Adds part to total; part follows total in key order. */
     void (*merge)(const struct attention_state *part, int rows, int64_t width, struct attention_state *total);
     void (*finish)(const struct attention_state *state, int row, int64_t width, int head_dim, float *out);
     float (*dot)(const float *a, const float *b, int64_t n);
 
-    void (*norm)(enum backend_norm kind, const float *in, const float *weight, const float *bias, float eps, int64_t n,
-                 float *out);
+    void (*norm)(enum backend_norm kind, const float *in, const float *weight, const float *bias, float eps,
+                 int64_t n, float *out);
     /* cosines and sines: [rotary_dim / 2] */
     void (*rotate)(const struct backend_rotary *rotary, const float *cosines, const float *sines, float *x);
     void (*activate)(enum backend_activation kind, const float *gate, const float *up, int64_t n, float *out);

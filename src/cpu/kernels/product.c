@@ -68,7 +68,8 @@ void KERNEL(quantize_row)(const float *x, const struct byte_rows *to, int64_t ro
     int64_t first = tile_of(row, to->rows, &rows), base = first * to->chunks;
     for (int64_t c = 0; c < to->chunks; c++) {
         int64_t at = base + c * rows + (row - first);
-        quantize_chunk(x + c * CHUNK, to->q + at * CHUNK, &to->scales[at], &to->sums[at], &to->counts[2 * at]);
+        quantize_chunk(x + c * CHUNK, to->q + at * CHUNK, &to->scales[at], &to->sums[at],
+                       &to->counts[2 * at]);
     }
 }
 
@@ -83,7 +84,8 @@ struct tile {
     int zero;   /* minus the zero point */
 };
 
-INLINE void multiply_chunk(const struct tile *t, const int R, const enum product_form form, int64_t c, vf *acc)
+INLINE void multiply_chunk(const struct tile *t, const int R, const enum product_form form, int64_t c,
+                           vf *acc)
 {
     const struct panel_chunk *chunk = &t->panel[c];
     const int8_t *q = t->q + c * R * CHUNK;

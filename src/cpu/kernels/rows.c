@@ -30,8 +30,8 @@ static float row_squares(const float *x, float mean, int64_t n)
     return total;
 }
 
-void KERNEL(norm)(enum backend_norm kind, const float *in, const float *weight, const float *bias, float eps, int64_t n,
-                  float *out)
+void KERNEL(norm)(enum backend_norm kind, const float *in, const float *weight, const float *bias, float eps,
+                  int64_t n, float *out)
 {
     float mean = kind == NORM_LAYER ? row_mean(in, n) : 0;
     float factor = 1 / sqrtf(row_squares(in, mean, n) / (float)n + eps);
@@ -119,7 +119,8 @@ void KERNEL(scale)(float *x, float factor, int64_t n)
 void KERNEL(clamp)(float *x, float limit, int64_t n)
 {
     for (int64_t i = 0; i < n; i += LANES)
-        vf_store_part(x + i, vf_max(vf_min(vf_set(limit), vf_load_part(x + i, n - i)), vf_set(-limit)), n - i);
+        vf_store_part(x + i, vf_max(vf_min(vf_set(limit), vf_load_part(x + i, n - i)), vf_set(-limit)),
+                      n - i);
 }
 
 void KERNEL(softcap)(float *x, float limit, int64_t n)

@@ -6,10 +6,11 @@
 #include "cpu/kernels/kernels.h"
 #include "cpu/kernels/simd.h"
 
-void KERNEL(norm)(enum backend_norm kind, const float *in, const float *weight, const float *bias, float eps, int64_t n,
-                  float *out);
+void KERNEL(norm)(enum backend_norm kind, const float *in, const float *weight, const float *bias, float eps,
+                  int64_t n, float *out);
 void KERNEL(rotate)(const struct backend_rotary *rotary, const float *cosines, const float *sines, float *x);
-void KERNEL(activate)(enum backend_activation kind, const float *gate, const float *up, int64_t n, float *out);
+void KERNEL(activate)(enum backend_activation kind, const float *gate, const float *up, int64_t n,
+                      float *out);
 void KERNEL(add)(const float *a, const float *b, int64_t n, float *out);
 void KERNEL(scale)(float *x, float factor, int64_t n);
 void KERNEL(clamp)(float *x, float limit, int64_t n);

@@ -1,8 +1,8 @@
 /* The vector of this instruction set, and the few operations that C's own vector arithmetic lacks.
  * SPDX-License-Identifier: Apache-2.0
  *
- * Kernels are written once over vf, vi and vu (LANES floats, signed, unsigned 32-bit numbers) and compiled once per
- * instruction set; + - * / & | << >> come from the compiler's vector extension. KERNEL(name) gives
+ * Kernels are written once over vf, vi and vu (LANES floats, signed, unsigned 32-bit numbers) and compiled
+ * once per instruction set; + - * / & | << >> come from the compiler's vector extension. KERNEL(name) gives
  * an exported function the suffix of its set, so that one program holds them all. Everything here
  * is static: no code of one set can be picked by the linker for another. */
 #ifndef CPU_KERNELS_SIMD_H

@@ -92,7 +92,8 @@ INLINE vf vf_load_i8(const void *p)
 
 INLINE void vi_store_i8(void *p, vi v)
 {
-    __m128i words = _mm_packs_epi32(_mm256_castsi256_si128((__m256i)v), _mm256_extracti128_si256((__m256i)v, 1));
+    __m128i words =
+        _mm_packs_epi32(_mm256_castsi256_si128((__m256i)v), _mm256_extracti128_si256((__m256i)v, 1));
     _mm_storel_epi64(p, _mm_packs_epi16(words, words));
 }
 
@@ -159,8 +160,10 @@ INLINE vf vf_from_f16_lanes(vu v)
 
 INLINE vu vu_spread_bits(vu bits, int nibble)
 {
-    const __m256i byte = _mm256_set_epi32(0x0C0C0C0C, 0x08080808, 0x04040404, 0, 0x0C0C0C0C, 0x08080808, 0x04040404, 0);
-    __m256i copies = _mm256_shuffle_epi8((__m256i)bits, _mm256_add_epi8(byte, _mm256_set1_epi8((char)(nibble / 2))));
+    const __m256i byte =
+        _mm256_set_epi32(0x0C0C0C0C, 0x08080808, 0x04040404, 0, 0x0C0C0C0C, 0x08080808, 0x04040404, 0);
+    __m256i copies =
+        _mm256_shuffle_epi8((__m256i)bits, _mm256_add_epi8(byte, _mm256_set1_epi8((char)(nibble / 2))));
     __m256i mask = _mm256_set1_epi32(nibble & 1 ? (int)0x80402010 : 0x08040201);
     __m256i set = _mm256_cmpeq_epi8(_mm256_and_si256(copies, mask), mask);
     return (vu)_mm256_and_si256(set, _mm256_set1_epi8(1));
@@ -184,8 +187,9 @@ INLINE vi vi_dot(vi acc, const vu *w, const int8_t *a, int steps, int budget)
 #pragma GCC unroll 4
         for (int i = 0; i < stride; i++) {
             __m256i weights = (__m256i)w[j + i], values = broadcast4(a + 4 * (j + i));
-            __m256i product = budget ? _mm256_maddubs_epi16(weights, values)
-                                     : _mm256_maddubs_epi16(_mm256_abs_epi8(weights), _mm256_sign_epi8(values, weights));
+            __m256i product =
+                budget ? _mm256_maddubs_epi16(weights, values)
+                       : _mm256_maddubs_epi16(_mm256_abs_epi8(weights), _mm256_sign_epi8(values, weights));
             pairs = i ? _mm256_add_epi16(pairs, product) : product;
         }
         sum = _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, ones));

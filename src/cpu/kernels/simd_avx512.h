@@ -110,7 +110,8 @@ INLINE void vf_transpose(vf rows[LANES])
     }
 #pragma GCC unroll 4
     for (int c = 0; c < 4; c++) {
-        __m512 lo01 = _mm512_shuffle_f32x4(u[c], u[4 + c], 0x44), hi01 = _mm512_shuffle_f32x4(u[c], u[4 + c], 0xEE);
+        __m512 lo01 = _mm512_shuffle_f32x4(u[c], u[4 + c], 0x44),
+               hi01 = _mm512_shuffle_f32x4(u[c], u[4 + c], 0xEE);
         __m512 lo23 = _mm512_shuffle_f32x4(u[8 + c], u[12 + c], 0x44);
         __m512 hi23 = _mm512_shuffle_f32x4(u[8 + c], u[12 + c], 0xEE);
         rows[c] = (vf)_mm512_shuffle_f32x4(lo01, lo23, 0x88);
@@ -149,11 +150,12 @@ INLINE int word_at(const uint8_t *p)
 
 INLINE vu vu_load_words(const uint8_t *p, int64_t stride)
 {
-    return (vu)_mm512_set_epi32(
-        word_at(p + 15 * stride), word_at(p + 14 * stride), word_at(p + 13 * stride), word_at(p + 12 * stride),
-        word_at(p + 11 * stride), word_at(p + 10 * stride), word_at(p + 9 * stride), word_at(p + 8 * stride),
-        word_at(p + 7 * stride), word_at(p + 6 * stride), word_at(p + 5 * stride), word_at(p + 4 * stride),
-        word_at(p + 3 * stride), word_at(p + 2 * stride), word_at(p + stride), word_at(p));
+    return (vu)_mm512_set_epi32(word_at(p + 15 * stride), word_at(p + 14 * stride), word_at(p + 13 * stride),
+                                word_at(p + 12 * stride), word_at(p + 11 * stride), word_at(p + 10 * stride),
+                                word_at(p + 9 * stride), word_at(p + 8 * stride), word_at(p + 7 * stride),
+                                word_at(p + 6 * stride), word_at(p + 5 * stride), word_at(p + 4 * stride),
+                                word_at(p + 3 * stride), word_at(p + 2 * stride), word_at(p + stride),
+                                word_at(p));
 }
 
 INLINE vf vf_from_f16_lanes(vu v)
@@ -164,8 +166,10 @@ INLINE vf vf_from_f16_lanes(vu v)
 INLINE vu vu_spread_bits(vu bits, int nibble)
 {
     const __m512i byte = _mm512_set4_epi32(0x0C0C0C0C, 0x08080808, 0x04040404, 0);
-    __m512i copies = _mm512_shuffle_epi8((__m512i)bits, _mm512_add_epi8(byte, _mm512_set1_epi8((char)(nibble / 2))));
-    __mmask64 set = _mm512_test_epi8_mask(copies, _mm512_set1_epi32(nibble & 1 ? (int)0x80402010 : 0x08040201));
+    __m512i copies =
+        _mm512_shuffle_epi8((__m512i)bits, _mm512_add_epi8(byte, _mm512_set1_epi8((char)(nibble / 2))));
+    __mmask64 set =
+        _mm512_test_epi8_mask(copies, _mm512_set1_epi32(nibble & 1 ? (int)0x80402010 : 0x08040201));
     return (vu)_mm512_maskz_set1_epi8(set, 1);
 }
 

@@ -32,8 +32,8 @@ static double key_score(const struct query *query, int64_t key)
     const struct backend_attention *a = query->attention;
     const struct backend_cache *cache = query->cache;
     int32_t block = query->sequence->blocks[key / cache->block_tokens];
-    dequantize_row(cache->k_type, cache_key(cache, block, query->kv_head, key % cache->block_tokens), query->row,
-                   cache->head_dim);
+    dequantize_row(cache->k_type, cache_key(cache, block, query->kv_head, key % cache->block_tokens),
+                   query->row, cache->head_dim);
     double score = 0;
     for (int i = 0; i < cache->head_dim; i++)
         score += (double)query->q[i] * query->row[i];
@@ -67,8 +67,8 @@ static void attend(const struct query *query, double *sums, float *out)
         int32_t block = query->sequence->blocks[key / cache->block_tokens];
         double weight = exp(query->scores[key] - largest);
         mass += weight;
-        dequantize_row(cache->v_type, cache_value(cache, block, query->kv_head, key % cache->block_tokens), query->row,
-                       cache->head_dim);
+        dequantize_row(cache->v_type, cache_value(cache, block, query->kv_head, key % cache->block_tokens),
+                       query->row, cache->head_dim);
         for (int i = 0; i < cache->head_dim; i++)
             sums[i] += weight * query->row[i];
     }
@@ -85,7 +85,8 @@ static int64_t longest_sequence(const struct backend_step *step)
     return longest;
 }
 
-static void attend_row(struct query *query, const struct tensor *q, int64_t row, double *sums, struct tensor *out)
+static void attend_row(struct query *query, const struct tensor *q, int64_t row, double *sums,
+                       struct tensor *out)
 {
     const struct backend_attention *a = query->attention;
     int group = a->heads / query->cache->kv_heads;

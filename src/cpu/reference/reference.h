@@ -9,9 +9,11 @@
 #include "cpu/host.h"
 
 void reference_embed(struct backend *, const struct tensor *table, float scale, struct tensor *out);
-void reference_norm(struct backend *, enum backend_norm kind, const struct tensor *in, const struct tensor *weight,
-                    const struct tensor *bias, float eps, int groups, struct tensor *out);
-void reference_products(struct backend *, const struct tensor *in, const struct backend_product *products, int count);
+void reference_norm(struct backend *, enum backend_norm kind, const struct tensor *in,
+                    const struct tensor *weight, const struct tensor *bias, float eps, int groups,
+                    struct tensor *out);
+void reference_products(struct backend *, const struct tensor *in, const struct backend_product *products,
+                        int count);
 void reference_rotary(struct backend *, const struct backend_rotary *rotary, struct tensor *x);
 void reference_cache_write(struct backend *, const struct backend_cache *cache, const struct tensor *k,
                            const struct tensor *v);

@@ -18,8 +18,8 @@ void reference_embed(struct backend *backend, const struct tensor *table, float 
     for (int64_t row = 0; row < out->rows; row++) {
         ll_token token = host->step->tokens[row];
         if (token < 0 || token >= table->rows) {
-            host_fail(host, LL_ARGUMENT, "embed", "token %" PRId32 " is not among the %" PRId64 " embeddings", token,
-                      table->rows);
+            host_fail(host, LL_ARGUMENT, "embed", "token %" PRId32 " is not among the %" PRId64 " embeddings",
+                      token, table->rows);
             return;
         }
         float *to = tensor_row(out, row);
@@ -37,8 +37,8 @@ static double mean_of(const float *x, int64_t n)
     return sum / (double)n;
 }
 
-static void norm_part(enum backend_norm kind, const float *in, const float *weight, const float *bias, float eps,
-                      int64_t n, float *out)
+static void norm_part(enum backend_norm kind, const float *in, const float *weight, const float *bias,
+                      float eps, int64_t n, float *out)
 {
     double mean = kind == NORM_LAYER ? mean_of(in, n) : 0, sum = 0;
     for (int64_t i = 0; i < n; i++)
@@ -53,7 +53,8 @@ static void norm_part(enum backend_norm kind, const float *in, const float *weig
 }
 
 void reference_norm(struct backend *backend, enum backend_norm kind, const struct tensor *in,
-                    const struct tensor *weight, const struct tensor *bias, float eps, int groups, struct tensor *out)
+                    const struct tensor *weight, const struct tensor *bias, float eps, int groups,
+                    struct tensor *out)
 {
     struct host *host = host_of(backend);
     if (host_stopped(host) || !host_check_rows(host, "norm", in, in->rows, in->cols) ||
@@ -89,15 +90,16 @@ static void product(const struct tensor *in, const struct backend_product *produ
     }
 }
 
-void reference_products(struct backend *backend, const struct tensor *in, const struct backend_product *products,
-                        int count)
+void reference_products(struct backend *backend, const struct tensor *in,
+                        const struct backend_product *products, int count)
 {
     struct host *host = host_of(backend);
     float *weights = mem_new((size_t)in->cols, sizeof *weights);
     if (!weights)
         host_fail(host, LL_NOMEM, "products", "no memory for a row of %" PRId64 " weights", in->cols);
     for (int i = 0; i < count; i++) {
-        if (host_stopped(host) || !host_check_rows(host, "products", in, in->rows, products[i].weight->cols) ||
+        if (host_stopped(host) ||
+            !host_check_rows(host, "products", in, in->rows, products[i].weight->cols) ||
             !host_check_rows(host, "products", products[i].out, in->rows, products[i].weight->rows))
             break;
         product(in, &products[i], weights);
@@ -166,11 +168,13 @@ void reference_activate(struct backend *backend, enum backend_activation kind, c
     }
 }
 
-void reference_add(struct backend *backend, const struct tensor *a, const struct tensor *b, struct tensor *out)
+void reference_add(struct backend *backend, const struct tensor *a, const struct tensor *b,
+                   struct tensor *out)
 {
     struct host *host = host_of(backend);
     if (host_stopped(host) || !host_check_rows(host, "add", a, a->rows, a->cols) ||
-        !host_check_rows(host, "add", b, a->rows, a->cols) || !host_check_rows(host, "add", out, a->rows, a->cols))
+        !host_check_rows(host, "add", b, a->rows, a->cols) ||
+        !host_check_rows(host, "add", out, a->rows, a->cols))
         return;
     for (int64_t row = 0; row < a->rows; row++) {
         const float *x = tensor_row(a, row), *y = tensor_row(b, row);
