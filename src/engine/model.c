@@ -134,6 +134,9 @@ static ll_status open_parts(ll_model *model, const char *path, bool metadata_onl
     LL_TRY(hparams_read(model->gguf, &model->hparams, error));
     LL_TRY(tokenizer_open(model->gguf, &model->tokenizer, error));
     LL_TRY(chat_detect(model->gguf, model->tokenizer, &model->chat, error));
+    if (tokenizer_note(model->tokenizer))
+        log_printf(engine_log(model->engine), LOG_WARNING, "tokenizer", "%s",
+                   tokenizer_note(model->tokenizer));
     if (metadata_only) {
         model->hparams.vocabulary = (int64_t)tokenizer_size(model->tokenizer);
         return read_meta(model, error);
