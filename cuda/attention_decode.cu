@@ -1,0 +1,394 @@
+// Decode attention: few query rows against a long cache, split over the keys (HEAD_DIM a compilation).
+// SPDX-License-Identifier: Apache-2.0
+//
+// A block takes one part of one sequence's keys for one KV head. The query rows of the sequence and
+// the query heads of the group are packed as the 16 rows of a matrix, so each key is read once. Every
+// warp streams its own chunks of CHUNK keys through its own stages of shared memory and never waits
+// for another warp until the end. The block's result goes to scratch; the last block to arrive of a
+// (sequence, KV head) merges the parts in order, so the bytes do not depend on timing, nor on what
+// other sequences are in the batch.
+#include "launch.h"
+#include "mask.cuh"
+#include "number.cuh"
+#include "reach.cuh"
+#include "softmax.cuh"
+#include "tile.cuh"
+
+namespace {
+
+constexpr int CHUNK = 16; // keys a warp takes at a time
+constexpr int ROW = tile_row<HEAD_DIM>;
+constexpr int STEPS = HEAD_DIM / 16, OUTPUTS = HEAD_DIM / 8;
+constexpr int STAGE = 2 * CHUNK * ROW; // K, then V
+// A partial result: outputs, then maxima, then sums of the packed rows.
+constexpr int SLOT = attention_slot_floats(HEAD_DIM), HEADER = DECODE_ROWS * HEAD_DIM;
+constexpr size_t Q_BYTES = sizeof(uint16_t) * DECODE_ROWS * ROW;
+
+template <int WARPS, int STAGES> constexpr size_t shared_bytes()
+{
+    size_t streams = sizeof(uint16_t) * WARPS * STAGES * STAGE, results = sizeof(float) * WARPS * SLOT;
+    size_t headers = sizeof(float) * DECODE_SPLITS * 2 * DECODE_ROWS;
+    return Q_BYTES + (streams > results ? (streams > headers ? streams : headers) : (results > headers ? results : headers));
+}
+
+// Packed row r of a block is query row r / group of query head kv_head · group + r % group.
+struct work {
+    attention_part part;
+    attention_sequence sequence;
+    int kv_head, group, rows; // rows: packed
+    const int32_t *pages;
+
+    __device__ __forceinline__ work(const attention_call &call)
+    {
+        part = call.parts[blockIdx.x / call.kv_heads];
+        kv_head = static_cast<int>(blockIdx.x) % call.kv_heads;
+        sequence = call.sequences[part.sequence];
+        group = call.heads / call.kv_heads;
+        rows = sequence.rows * group;
+        pages = call.pages + sequence.first_page;
+    }
+
+    __device__ __forceinline__ int position(int row) const
+    {
+        return sequence.start + min(row, rows - 1) / group;
+    }
+
+    __device__ __forceinline__ int head(int row) const
+    {
+        return kv_head * group + min(row, rows - 1) % group;
+    }
+
+    __device__ __forceinline__ int64_t offset(int row, int64_t stride) const
+    {
+        return (static_cast<int64_t>(sequence.first_row) + row / group) * stride + head(row) * HEAD_DIM;
+    }
+};
+
+// The keys a block has to look at: 0 … sinks-1, then first … end-1, both whole chunks.
+struct range {
+    int sinks, first, end;
+
+    __device__ __forceinline__ int count() const
+    {
+        return sinks + end - first;
+    }
+
+    __device__ __forceinline__ int key(int index) const
+    {
+        return index < sinks ? index : index - sinks + first;
+    }
+};
+
+// The first key that the reach leaves to any packed row; 0 when nothing may be skipped.
+template <typename T>
+__device__ __forceinline__ int first_in_reach(const attention_call &call, const work &work, const T *q_tile, int lane)
+{
+    if (!call.slopes || call.reach <= 0.0f || !call.k_norms || work.sequence.holes)
+        return 0;
+    int row = lane % DECODE_ROWS, position = work.position(row);
+    reach reach;
+    reach.begin(call, work.head(row), position);
+    const uint32_t *words = reinterpret_cast<const uint32_t *>(q_tile + row * ROW);
+    float sum = 0.0f;
+    for (int i = 0; i < HEAD_DIM / 2; i++) {
+        float2 pair = number<T>::unpack(words[i]);
+        sum = fmaf(pair.x, pair.x, fmaf(pair.y, pair.y, sum));
+    }
+    float bound = sqrtf(sum) * call.scale * LOG2E * norm_margin;
+    int64_t page = work.pages[position / PAGE_KEYS];
+    float norm = call.k_norms[page * call.kv_heads + work.kv_head];
+    float nearest = reach.on ? static_cast<float>(position) - reach.furthest(bound, norm) : 0.0f;
+    int needed = row < work.rows ? static_cast<int>(fmaxf(floorf(nearest), 0.0f)) : INT_MAX;
+    return __reduce_min_sync(~0u, needed);
+}
+
+template <typename T>
+__device__ __forceinline__ range keys_range(const attention_call &call, const work &work, const T *q_tile, int lane)
+{
+    int reached = first_in_reach(call, work, q_tile, lane);
+    int window = call.window > 0 ? max(work.sequence.start - call.window + 1, 0) : 0;
+    int sinks = call.window > 0 && reached < call.sinks ? (call.sinks + CHUNK - 1) / CHUNK * CHUNK : 0;
+    int first = max(window, reached) / CHUNK * CHUNK;
+    range range = {sinks, first, work.sequence.start + work.sequence.rows};
+    if (sinks >= first) {
+        range.sinks = 0;
+        range.first = sinks > 0 ? 0 : first;
+    }
+    return range;
+}
+
+// One warp's stages of shared memory.
+template <typename T> struct stream {
+    const attention_call &call;
+    const work &work;
+    const range &range;
+    uint32_t stages;
+    int lane;
+
+    // Chunk at `index` of the range.
+    __device__ __forceinline__ void load(int stage, int index, bool wanted) const
+    {
+        if (wanted) {
+            int key = range.key(index);
+            int page = work.pages[key / PAGE_KEYS];
+            int64_t head_page = static_cast<int64_t>(max(page, 0)) * call.kv_heads + work.kv_head;
+            int64_t from = (head_page * PAGE_KEYS + key % PAGE_KEYS) * HEAD_DIM;
+            uint32_t to = stages + stage * STAGE * 2;
+            int valid = page < 0 ? 0 : range.end - key;
+            tile_load<T, HEAD_DIM, CHUNK, 32>(to, static_cast<const T *>(call.k) + from, HEAD_DIM, valid, lane);
+            tile_load<T, HEAD_DIM, CHUNK, 32>(to + CHUNK * ROW * 2, static_cast<const T *>(call.v) + from, HEAD_DIM, valid,
+                                              lane);
+        }
+        copy_commit();
+    }
+};
+
+struct rows2 { // what a thread's two packed rows need
+    float step[2]; // slope in raw score units
+    int position[2];
+};
+
+template <typename T>
+__device__ __forceinline__ void chunk_scores(float (&score)[8], const uint32_t (&q)[STEPS][4], uint32_t k)
+{
+#pragma unroll
+    for (int i = 0; i < 8; i++)
+        score[i] = 0.0f;
+#pragma unroll
+    for (int step16 = 0; step16 < STEPS; step16++) {
+        uint32_t b[4];
+        load_matrix(b, k + step16 * 32);
+        number<T>::multiply(&score[0], q[step16], b[0], b[1]);
+        number<T>::multiply(&score[4], q[step16], b[2], b[3]);
+    }
+}
+
+template <typename T> __device__ __forceinline__ void chunk_values(float (&out)[OUTPUTS * 4], const float (&weight)[8], uint32_t v)
+{
+    uint32_t a[4];
+#pragma unroll
+    for (int e = 0; e < 4; e++)
+        a[e] = number<T>::pack(weight[2 * e], weight[2 * e + 1]);
+#pragma unroll
+    for (int i = 0; i < OUTPUTS; i += 2) {
+        uint32_t b[4];
+        load_matrix_transposed(b, v + i * 16);
+        number<T>::multiply(&out[4 * i], a, b[0], b[1]);
+        number<T>::multiply(&out[4 * i + 4], a, b[2], b[3]);
+    }
+}
+
+// Bias and mask of one chunk; key: of this thread's first column.
+__device__ __forceinline__ void chunk_bias(float (&score)[8], const attention_call &call, const rows2 &rows, int key, bool hide)
+{
+    mask mask(call);
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        int r = (i >> 1) & 1, column = key + 8 * (i / 4) + (i & 1);
+        if (call.softcap > 0.0f)
+            score[i] = call.softcap / call.scale * tanhf(score[i] * call.scale / call.softcap);
+        score[i] = fmaf(rows.step[r], static_cast<float>(column - rows.position[r]), score[i]);
+        if (hide && !mask.sees(rows.position[r], column))
+            score[i] = -INFINITY;
+    }
+}
+
+// Merges `count` results of the packed rows; outputs and headers (maxima, sums) lie that many floats
+// apart. Hands store(row, column, four outputs, maximum, sum) the merged ones, in a fixed order of sums.
+template <int THREADS, bool SHARED, typename Store>
+__device__ __forceinline__ void merge(const float *outputs, int64_t outputs_apart, const float *headers, int headers_apart,
+                                      int count, int rows, int thread, Store store)
+{
+    for (int item = thread; item < rows * (HEAD_DIM / 4); item += THREADS) {
+        int row = item / (HEAD_DIM / 4), column = item % (HEAD_DIM / 4) * 4;
+        float most = -INFINITY;
+        for (int i = 0; i < count; i++)
+            most = fmaxf(most, headers[i * headers_apart + row]);
+        float base = most == -INFINITY ? 0.0f : most, sum = 0.0f;
+        float4 total = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        const float *from = outputs + row * HEAD_DIM + column;
+#pragma unroll 16
+        for (int i = 0; i < count; i++) {
+            float share = power2(headers[i * headers_apart + row] - base);
+            sum = fmaf(share, headers[i * headers_apart + DECODE_ROWS + row], sum);
+            const float4 *at = reinterpret_cast<const float4 *>(from + i * outputs_apart);
+            float4 part = SHARED ? *at : __ldcg(at); // other blocks' results are in the L2
+            total.x = fmaf(share, part.x, total.x);
+            total.y = fmaf(share, part.y, total.y);
+            total.z = fmaf(share, part.z, total.z);
+            total.w = fmaf(share, part.w, total.w);
+        }
+        store(row, column, total, most, sum);
+    }
+}
+
+// Counts a block in; true in every thread of the last one, which then sees what the others wrote.
+__device__ __forceinline__ bool last_to_arrive(int32_t *ticket, int count, int thread)
+{
+    __shared__ bool last;
+    __threadfence();
+    __syncthreads();
+    if (thread == 0) {
+        last = atomicAdd(ticket, 1) == count - 1;
+        if (last)
+            *ticket = 0;
+        __threadfence();
+    }
+    __syncthreads();
+    return last;
+}
+
+template <typename T, int WARPS, int STAGES>
+__global__ __launch_bounds__(WARPS * 32, 2) void decode(const __grid_constant__ attention_call call)
+{
+    constexpr int THREADS = WARPS * 32;
+    extern __shared__ __align__(128) unsigned char shared[];
+    T *q_tile = reinterpret_cast<T *>(shared);
+    T *streams = q_tile + DECODE_ROWS * ROW;
+    int thread = static_cast<int>(threadIdx.x), lane = thread & 31, warp = thread / 32;
+    work work(call);
+    for (int item = thread; item < DECODE_ROWS * HEAD_DIM / 8; item += THREADS) {
+        int row = item / (HEAD_DIM / 8), column = item % (HEAD_DIM / 8) * 8;
+        const T *from = static_cast<const T *>(call.q) + work.offset(min(row, work.rows - 1), call.q_stride) + column;
+        *reinterpret_cast<uint4 *>(q_tile + row * ROW + column) =
+            row < work.rows ? *reinterpret_cast<const uint4 *>(from) : make_uint4(0, 0, 0, 0);
+    }
+    __syncthreads();
+
+    range range = keys_range<T>(call, work, q_tile, lane);
+    // Chunk c goes to warp c % WARPS; the parts share out whole rounds of all warps.
+    constexpr int ROUND = WARPS * CHUNK;
+    int64_t rounds = (range.count() + ROUND - 1) / ROUND;
+    int index = static_cast<int>(rounds * work.part.split / work.part.splits) * ROUND + warp * CHUNK;
+    int stop = min(range.count(), static_cast<int>(rounds * (work.part.split + 1) / work.part.splits) * ROUND);
+
+    stream<T> stream = {call, work, range, shared_address(streams + warp * STAGES * STAGE), lane};
+#pragma unroll
+    for (int stage = 0; stage < STAGES - 1; stage++)
+        stream.load(stage, index + stage * ROUND, index + stage * ROUND < stop);
+
+    uint32_t q[STEPS][4];
+#pragma unroll
+    for (int step16 = 0; step16 < STEPS; step16++)
+        load_matrix(q[step16], shared_address(q_tile + fragment_a<HEAD_DIM>(lane) + step16 * 16));
+    rows2 rows;
+#pragma unroll
+    for (int r = 0; r < 2; r++) {
+        int row = lane / 4 + 8 * r;
+        rows.step[r] = call.slopes ? call.slopes[work.head(row)] / call.scale : 0.0f;
+        rows.position[r] = work.position(row);
+    }
+    mask mask(call);
+    softmax state;
+    state.begin();
+    float out[OUTPUTS * 4];
+#pragma unroll
+    for (int i = 0; i < OUTPUTS * 4; i++)
+        out[i] = 0.0f;
+    float factor = call.scale * LOG2E;
+    uint32_t k_lane = fragment_b<HEAD_DIM>(lane) * 2, v_lane = (CHUNK * ROW + fragment_bt<HEAD_DIM>(lane)) * 2;
+
+    for (int stage = 0; index < stop; index += ROUND, stage = stage + 1 == STAGES ? 0 : stage + 1) {
+        int ahead = stage == 0 ? STAGES - 1 : stage - 1, later = index + (STAGES - 1) * ROUND;
+        __syncwarp(); // every lane has read the stage that is filled next
+        stream.load(ahead, later, later < stop);
+        copy_wait<STAGES - 1>();
+        __syncwarp(); // every lane's copies are here
+        uint32_t base = stream.stages + stage * STAGE * 2;
+        int key = range.key(index);
+        float score[8];
+        chunk_scores<T>(score, q, base + k_lane);
+        bool hide = !mask.whole(work.sequence.start, range.end - 1, key, key + CHUNK - 1);
+        chunk_bias(score, call, rows, key + 2 * (lane & 3), hide);
+        if (work.sequence.holes && work.pages[key / PAGE_KEYS] < 0)
+#pragma unroll
+            for (int i = 0; i < 8; i++)
+                score[i] = -INFINITY;
+        float rescale[2];
+        state.tile<2>(score, factor, 0.0f, rescale);
+        if (any_rescale(rescale))
+#pragma unroll
+            for (int i = 0; i < OUTPUTS * 4; i++)
+                out[i] *= rescale[(i >> 1) & 1];
+        chunk_values<T>(out, score, base + v_lane);
+    }
+    copy_wait<0>();
+    __syncthreads(); // the streams' memory becomes the warps' results
+
+    float *results = reinterpret_cast<float *>(streams), *mine = results + warp * SLOT;
+#pragma unroll
+    for (int r = 0; r < 2; r++) {
+        int row = lane / 4 + 8 * r;
+        float sum = quad_sum(state.sum[r]);
+        if (lane % 4 == 0) {
+            mine[HEADER + row] = state.max[r];
+            mine[HEADER + DECODE_ROWS + row] = sum;
+        }
+#pragma unroll
+        for (int i = 0; i < OUTPUTS; i++)
+            *reinterpret_cast<float2 *>(mine + row * HEAD_DIM + 8 * i + 2 * (lane % 4)) =
+                make_float2(out[4 * i + 2 * r], out[4 * i + 2 * r + 1]);
+    }
+    __syncthreads();
+
+    auto finish = [&](int row, int column, float4 total, float, float sum) {
+        float inverse = sum > 0.0f ? 1.0f / sum : 0.0f;
+        T *to = static_cast<T *>(call.out) + work.offset(row, call.out_stride) + column;
+        *reinterpret_cast<uint2 *>(to) = make_uint2(number<T>::pack(total.x * inverse, total.y * inverse),
+                                                    number<T>::pack(total.z * inverse, total.w * inverse));
+    };
+    int splits = work.part.splits;
+    if (splits == 1) {
+        merge<THREADS, true>(results, SLOT, results + HEADER, SLOT, WARPS, work.rows, thread, finish);
+        return;
+    }
+    int64_t slots = static_cast<int64_t>(work.part.first_slot) * call.kv_heads + work.kv_head * splits;
+    float *slot = call.partial + (slots + work.part.split) * SLOT;
+    merge<THREADS, true>(results, SLOT, results + HEADER, SLOT, WARPS, work.rows, thread,
+                   [&](int row, int column, float4 total, float most, float sum) {
+                       *reinterpret_cast<float4 *>(slot + row * HEAD_DIM + column) = total;
+                       if (column == 0) {
+                           slot[HEADER + row] = most;
+                           slot[HEADER + DECODE_ROWS + row] = sum;
+                       }
+                   });
+    if (!last_to_arrive(call.tickets + ATTENTION_TICKETS + slots, splits, thread))
+        return;
+    const float *parts = call.partial + slots * SLOT;
+    for (int i = thread; i < splits * 2 * DECODE_ROWS; i += THREADS)
+        results[i] = __ldcg(parts + i / (2 * DECODE_ROWS) * SLOT + HEADER + i % (2 * DECODE_ROWS));
+    __syncthreads();
+    merge<THREADS, false>(parts, SLOT, results, 2 * DECODE_ROWS, splits, work.rows, thread, finish);
+}
+
+template <typename T, int WARPS, int STAGES> int launch(const attention_call *call, cudaStream_t stream)
+{
+    constexpr size_t bytes = shared_bytes<WARPS, STAGES>();
+    cudaError_t error = cudaFuncSetAttribute(decode<T, WARPS, STAGES>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                             static_cast<int>(bytes));
+    if (error != cudaSuccess)
+        return error;
+    decode<T, WARPS, STAGES><<<call->part_count * call->kv_heads, WARPS * 32, bytes, stream>>>(*call);
+    return cudaGetLastError();
+}
+
+// Two blocks an SM where shared memory allows it, else the shape that fits 99 KiB (sm_89, sm_120).
+template <typename T> int launch(const attention_call *call, void *stream)
+{
+    constexpr int warps = HEAD_DIM > 128 ? 2 : 4;
+    int device = 0, most = 0;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    if (static_cast<size_t>(most) >= 2 * 80 * 1024)
+        return launch<T, warps, 3>(call, static_cast<cudaStream_t>(stream));
+    return launch<T, warps, 2>(call, static_cast<cudaStream_t>(stream));
+}
+
+} // namespace
+
+#define NAME_(size) attention_decode_##size
+#define NAME(size) NAME_(size)
+extern "C" int NAME(HEAD_DIM)(const attention_call *call, void *stream)
+{
+    return call->dtype == DT_BF16 ? launch<__nv_bfloat16>(call, stream) : launch<__half>(call, stream);
+}

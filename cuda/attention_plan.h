@@ -1,0 +1,35 @@
+/* Shares out a step's attention: query tiles for prefill, parts of the keys for decode.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CUDA_ATTENTION_PLAN_H
+#define CUDA_ATTENTION_PLAN_H
+
+#include "launch.h"
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct attention_counts {
+    int tiles, parts;
+    int slots; /* partial results a KV head */
+};
+
+/* Few enough rows for the decode kernel? Then all query heads of a group share one read of the keys. */
+bool attention_is_decode(const struct attention_sequence *sequence, int heads, int kv_heads);
+
+/* How many of each; host arrays in and out. */
+struct attention_counts attention_plan_count(const struct attention_sequence *sequences, int count, int heads,
+                                             int kv_heads, int tile_rows);
+/* Fills tiles (heaviest first) and parts. What is done for a sequence depends on that sequence alone,
+ * so its bytes do not change with what else is in the batch. */
+void attention_plan_fill(const struct attention_sequence *sequences, int count, int heads, int kv_heads,
+                         int tile_rows, struct attention_tile *tiles, struct attention_part *parts);
+/* attention_call.heads_together for caches of up to `keys` keys. */
+int attention_heads_together(int heads, int kv_heads, int head_dim, int64_t keys);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,105 @@
+/* What crosses the line between C and CUDA: plain structs, and functions that queue kernels.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Every pointer is device memory unless marked host. Functions return a cudaError_t as an int (0 is
+ * success) and only queue work on the stream; no function allocates device memory. */
+#ifndef CUDA_LAUNCH_H
+#define CUDA_LAUNCH_H
+
+#include "tensor/dtype.h"
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Keys in a cache page. A page holds, for every KV head, this many keys of head_dim numbers, one head
+ * contiguous: [page][kv_head][PAGE_KEYS][head_dim]. */
+#define PAGE_KEYS 128
+/* Query rows that one work item of the decode kernel packs: rows × (heads / kv_heads) ≤ this. */
+#define DECODE_ROWS 16
+/* Most parts that one sequence's keys are split into. */
+#define DECODE_SPLITS 64
+
+/* A sequence's new rows in the step; its keys 0 … start+rows-1 are in the cache. */
+struct attention_sequence {
+    int32_t first_row, rows; /* in q and out */
+    int32_t start;           /* position of its first row */
+    int32_t first_page;      /* where its pages begin in attention_call.pages; -1 pages are unseen */
+    int32_t holes;           /* 1: some page below its last is -1 */
+};
+
+/* A run of query rows that share one pass over the keys (prefill). */
+struct attention_tile {
+    int32_t sequence, first; /* rows first … of the sequence, up to the kernel's tile height */
+};
+
+/* A part of one sequence's keys (decode): part `split` of `splits`. */
+struct attention_part {
+    int32_t sequence, split, splits;
+    int32_t first_slot; /* of its sequence in the scratch of partial results */
+};
+
+struct attention_call {
+    enum dtype dtype; /* of q, k, v and out: DT_BF16 or DT_F16 */
+    int heads, kv_heads, head_dim;
+    float scale, softcap; /* as in backend_attention */
+    int window, sinks;
+    const float *slopes; /* [heads] or NULL */
+    float reach;         /* greatest softmax share that may be skipped; 0: nothing is skipped */
+
+    const void *q; /* [rows][heads · head_dim], rows q_stride numbers apart; 16-byte aligned */
+    void *out;
+    int64_t rows, q_stride, out_stride;
+    const void *k, *v;    /* pages */
+    const float *k_norms; /* [page][kv_head]: prefix maximum of |k|; NULL: nothing is skipped */
+    const int32_t *pages; /* every sequence's pages, one sequence after another */
+    const struct attention_sequence *sequences;
+
+    const struct attention_tile *tiles; /* prefill: heaviest first */
+    int tile_count;
+    int tile_rows;      /* the plan's tile height: attention_tile_rows() */
+    int heads_together; /* heads whose blocks run side by side, so that the L2 holds their keys */
+
+    const struct attention_part *parts; /* decode */
+    int part_count;
+    float *partial;   /* scratch: slots · kv_heads results of attention_slot_floats() */
+    int32_t *tickets; /* [ATTENTION_TICKETS + slots · kv_heads]: zero before the first call; left zero by every call */
+};
+#define ATTENTION_TICKETS 2 /* the first belong to prefill */
+
+/* fp32 numbers of one partial result. */
+#define attention_slot_floats(head_dim) (DECODE_ROWS * ((head_dim) + 2))
+
+/* Which kernel serves a prefill: the plain tensor-core one runs on sm_80 and later. */
+enum attention_kernel { ATTENTION_AUTO, ATTENTION_MMA, ATTENTION_HOPPER };
+
+/* 0 when no kernel takes this call (head size or dtype). */
+int attention_tile_rows(const struct attention_call *call, enum attention_kernel kernel);
+int attention_prefill(const struct attention_call *call, enum attention_kernel kernel, void *stream);
+int attention_decode(const struct attention_call *call, void *stream);
+
+/* One kernel per head size; found by attention.cu's table. */
+typedef int attention_launch(const struct attention_call *call, void *stream);
+
+/* ---- cache ---- */
+struct cache_call {
+    enum dtype dtype; /* of the rows and of the cache: DT_BF16 or DT_F16 */
+    int kv_heads, head_dim;
+    const void *k_rows, *v_rows; /* [rows][kv_heads · head_dim] */
+    int64_t k_stride, v_stride;  /* numbers from one row to the next */
+    void *k, *v;
+    float *k_norms; /* or NULL */
+    const int32_t *pages;
+    const struct attention_sequence *sequences;
+    int sequence_count;
+    int max_rows; /* most rows of any sequence */
+};
+/* Writes the step's rows to their pages and keeps the norms. */
+int cache_write(const struct cache_call *call, void *stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
