@@ -1,16 +1,17 @@
-// Chooses the attention kernel for a call: by head size, type and card.
-// SPDX-License-Identifier: Apache-2.0
-#include "launch.h"
+/* Chooses the attention kernel for a call: by head size, type and card.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/launch.h"
 
 extern "C" {
 attention_launch attention_prefill_64, attention_prefill_80, attention_prefill_96, attention_prefill_112,
     attention_prefill_128, attention_prefill_256;
-attention_launch attention_decode_64, attention_decode_80, attention_decode_96, attention_decode_112, attention_decode_128,
-    attention_decode_256;
+attention_launch attention_decode_64, attention_decode_80, attention_decode_96, attention_decode_112,
+    attention_decode_128, attention_decode_256;
 attention_launch attention_hopper_64, attention_hopper_128;
 }
 
-namespace {
+namespace
+{
 
 struct kernels {
     int head_dim;
@@ -41,10 +42,11 @@ bool is_hopper()
 {
     int device = 0, major = 0;
     return cudaGetDevice(&device) == cudaSuccess &&
-           cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess && major == 9;
+           cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess &&
+           major == 9;
 }
 
-// The Hopper kernel has no softcap: capped models have other bottlenecks, and no card's share of them is known yet.
+// The Hopper kernel has no softcap; models that cap their scores take the plain one.
 bool use_hopper(const kernels *row, const attention_call *call, attention_kernel kernel)
 {
     return kernel != ATTENTION_MMA && row->hopper && call->softcap == 0.0f && is_hopper();
@@ -76,4 +78,12 @@ extern "C" int attention_decode(const attention_call *call, void *stream)
     if (!row)
         return cudaErrorInvalidValue;
     return call->part_count == 0 ? cudaSuccess : row->decode(call, stream);
+}
+
+extern "C" int attention_decode_blocks(void)
+{
+    int device = 0, processors = 1;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+    return 2 * processors;
 }

@@ -1,20 +1,21 @@
-// Decode attention: few query rows against a long cache, split over the keys (HEAD_DIM a compilation).
-// SPDX-License-Identifier: Apache-2.0
-//
-// A block takes one part of one sequence's keys for one KV head. The query rows of the sequence and
-// the query heads of the group are packed as the 16 rows of a matrix, so each key is read once. Every
-// warp streams its own chunks of CHUNK keys through its own stages of shared memory and never waits
-// for another warp until the end. The block's result goes to scratch; the last block to arrive of a
-// (sequence, KV head) merges the parts in order, so the bytes do not depend on timing, nor on what
-// other sequences are in the batch.
-#include "launch.h"
-#include "mask.cuh"
-#include "number.cuh"
-#include "reach.cuh"
-#include "softmax.cuh"
-#include "tile.cuh"
+/* Decode attention: few query rows against a long cache, split over the keys (HEAD_DIM a compilation).
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A block takes a run of granules of one sequence's keys for one KV head. The query rows of the
+ * sequence and the query heads of the group are packed as the 16 rows of a matrix, so each key is read
+ * once. Every warp streams its own chunks of CHUNK keys through its own stages of shared memory and
+ * meets the other warps only where a granule ends; what is in flight for the next granule stays so.
+ * Each granule's result goes to scratch; the last block to arrive of a (sequence, KV head) merges them
+ * in order, so the bytes depend neither on timing nor on the rest of the batch. */
+#include "cuda/launch.h"
+#include "cuda/mask.cuh"
+#include "cuda/number.cuh"
+#include "cuda/reach.cuh"
+#include "cuda/softmax.cuh"
+#include "cuda/tile.cuh"
 
-namespace {
+namespace
+{
 
 constexpr int CHUNK = 16; // keys a warp takes at a time
 constexpr int ROW = tile_row<HEAD_DIM>;
@@ -24,43 +25,57 @@ constexpr int STAGE = 2 * CHUNK * ROW; // K, then V
 constexpr int SLOT = attention_slot_floats(HEAD_DIM), HEADER = DECODE_ROWS * HEAD_DIM;
 constexpr size_t Q_BYTES = sizeof(uint16_t) * DECODE_ROWS * ROW;
 
+static_assert(STAGE * sizeof(uint16_t) >= SLOT * sizeof(float), "a warp's result fits a stage");
+
 template <int WARPS, int STAGES> constexpr size_t shared_bytes()
 {
-    size_t streams = sizeof(uint16_t) * WARPS * STAGES * STAGE, results = sizeof(float) * WARPS * SLOT;
-    size_t headers = sizeof(float) * DECODE_SPLITS * 2 * DECODE_ROWS;
-    return Q_BYTES + (streams > results ? (streams > headers ? streams : headers) : (results > headers ? results : headers));
+    size_t streams = sizeof(uint16_t) * WARPS * STAGES * STAGE;
+    size_t headers = sizeof(float) * DECODE_GRANULES * 2 * DECODE_ROWS;
+    return Q_BYTES + (streams > headers ? streams : headers);
 }
 
-// Packed row r of a block is query row r / group of query head kv_head · group + r % group.
+// Row r of the block is packed row part.first_packed + r of the sequence: query row packed / group of
+// query head kv_head · group + packed % group.
 struct work {
     attention_part part;
-    attention_sequence sequence;
-    int kv_head, group, rows; // rows: packed
+    int kv_head, group, rows; // rows: of the block
     const int32_t *pages;
 
-    __device__ __forceinline__ work(const attention_call &call)
+    __device__ __forceinline__ explicit work(const attention_call &call)
     {
         part = call.parts[blockIdx.x / call.kv_heads];
         kv_head = static_cast<int>(blockIdx.x) % call.kv_heads;
-        sequence = call.sequences[part.sequence];
         group = call.heads / call.kv_heads;
-        rows = sequence.rows * group;
-        pages = call.pages + sequence.first_page;
+        rows = min(part.sequence.rows * group - part.first_packed, DECODE_ROWS);
+        pages = call.pages + part.sequence.first_page;
+    }
+
+    __device__ __forceinline__ int packed(int row) const
+    {
+        return part.first_packed + min(row, rows - 1);
     }
 
     __device__ __forceinline__ int position(int row) const
     {
-        return sequence.start + min(row, rows - 1) / group;
+        return part.sequence.start + packed(row) / group;
     }
 
     __device__ __forceinline__ int head(int row) const
     {
-        return kv_head * group + min(row, rows - 1) % group;
+        return kv_head * group + packed(row) % group;
     }
 
+    // Of the row in q or out.
     __device__ __forceinline__ int64_t offset(int row, int64_t stride) const
     {
-        return (static_cast<int64_t>(sequence.first_row) + row / group) * stride + head(row) * HEAD_DIM;
+        return (static_cast<int64_t>(part.sequence.first_row) + packed(row) / group) * stride +
+               head(row) * HEAD_DIM;
+    }
+
+    // The block's first result in the scratch, in slots.
+    __device__ __forceinline__ int64_t first_slot(const attention_call &call) const
+    {
+        return static_cast<int64_t>(part.first_slot) * call.kv_heads + kv_head * part.all_granules;
     }
 };
 
@@ -81,19 +96,21 @@ struct range {
 
 // The first key that the reach leaves to any packed row; 0 when nothing may be skipped.
 template <typename T>
-__device__ __forceinline__ int first_in_reach(const attention_call &call, const work &work, const T *q_tile, int lane)
+__device__ __forceinline__ int first_in_reach(const attention_call &call, const work &work, const T *q_tile,
+                                              int lane)
 {
-    if (!call.slopes || call.reach <= 0.0f || !call.k_norms || work.sequence.holes)
+    if (!call.slopes || call.reach <= 0.0f || !call.k_norms || work.part.sequence.holes)
         return 0;
-    int row = lane % DECODE_ROWS, position = work.position(row);
+    int row = lane % DECODE_ROWS, position = work.position(row); // two lanes share a row
     reach reach;
     reach.begin(call, work.head(row), position);
-    const uint32_t *words = reinterpret_cast<const uint32_t *>(q_tile + row * ROW);
+    const uint4 *units =
+        reinterpret_cast<const uint4 *>(q_tile + row * ROW) + lane / DECODE_ROWS * (HEAD_DIM / 16);
     float sum = 0.0f;
-    for (int i = 0; i < HEAD_DIM / 2; i++) {
-        float2 pair = number<T>::unpack(words[i]);
-        sum = fmaf(pair.x, pair.x, fmaf(pair.y, pair.y, sum));
-    }
+#pragma unroll
+    for (int i = 0; i < HEAD_DIM / 16; i++)
+        sum += squares<T>(units[i]);
+    sum += __shfl_xor_sync(~0u, sum, DECODE_ROWS);
     float bound = sqrtf(sum) * call.scale * LOG2E * norm_margin;
     int64_t page = work.pages[position / PAGE_KEYS];
     float norm = call.k_norms[page * call.kv_heads + work.kv_head];
@@ -103,13 +120,14 @@ __device__ __forceinline__ int first_in_reach(const attention_call &call, const 
 }
 
 template <typename T>
-__device__ __forceinline__ range keys_range(const attention_call &call, const work &work, const T *q_tile, int lane)
+__device__ __forceinline__ range keys_range(const attention_call &call, const work &work, const T *q_tile,
+                                            int lane)
 {
     int reached = first_in_reach(call, work, q_tile, lane);
-    int window = call.window > 0 ? max(work.sequence.start - call.window + 1, 0) : 0;
+    int window = call.window > 0 ? max(work.position(0) - call.window + 1, 0) : 0;
     int sinks = call.window > 0 && reached < call.sinks ? (call.sinks + CHUNK - 1) / CHUNK * CHUNK : 0;
     int first = max(window, reached) / CHUNK * CHUNK;
-    range range = {sinks, first, work.sequence.start + work.sequence.rows};
+    range range = {sinks, first, work.part.sequence.start + work.part.sequence.rows};
     if (sinks >= first) {
         range.sinks = 0;
         range.first = sinks > 0 ? 0 : first;
@@ -135,15 +153,16 @@ template <typename T> struct stream {
             int64_t from = (head_page * PAGE_KEYS + key % PAGE_KEYS) * HEAD_DIM;
             uint32_t to = stages + stage * STAGE * 2;
             int valid = page < 0 ? 0 : range.end - key;
-            tile_load<T, HEAD_DIM, CHUNK, 32>(to, static_cast<const T *>(call.k) + from, HEAD_DIM, valid, lane);
-            tile_load<T, HEAD_DIM, CHUNK, 32>(to + CHUNK * ROW * 2, static_cast<const T *>(call.v) + from, HEAD_DIM, valid,
+            tile_load<T, HEAD_DIM, CHUNK, 32>(to, static_cast<const T *>(call.k) + from, HEAD_DIM, valid,
                                               lane);
+            tile_load<T, HEAD_DIM, CHUNK, 32>(to + CHUNK * ROW * 2, static_cast<const T *>(call.v) + from,
+                                              HEAD_DIM, valid, lane);
         }
         copy_commit();
     }
 };
 
-struct rows2 { // what a thread's two packed rows need
+struct rows2 {     // what a thread's two packed rows need
     float step[2]; // slope in raw score units
     int position[2];
 };
@@ -163,7 +182,8 @@ __device__ __forceinline__ void chunk_scores(float (&score)[8], const uint32_t (
     }
 }
 
-template <typename T> __device__ __forceinline__ void chunk_values(float (&out)[OUTPUTS * 4], const float (&weight)[8], uint32_t v)
+template <typename T>
+__device__ __forceinline__ void chunk_values(float (&out)[OUTPUTS * 4], const float (&weight)[8], uint32_t v)
 {
     uint32_t a[4];
 #pragma unroll
@@ -179,7 +199,8 @@ template <typename T> __device__ __forceinline__ void chunk_values(float (&out)[
 }
 
 // Bias and mask of one chunk; key: of this thread's first column.
-__device__ __forceinline__ void chunk_bias(float (&score)[8], const attention_call &call, const rows2 &rows, int key, bool hide)
+__device__ __forceinline__ void chunk_bias(float (&score)[8], const attention_call &call, const rows2 &rows,
+                                           int key, bool hide)
 {
     mask mask(call);
 #pragma unroll
@@ -196,8 +217,8 @@ __device__ __forceinline__ void chunk_bias(float (&score)[8], const attention_ca
 // Merges `count` results of the packed rows; outputs and headers (maxima, sums) lie that many floats
 // apart. Hands store(row, column, four outputs, maximum, sum) the merged ones, in a fixed order of sums.
 template <int THREADS, bool SHARED, typename Store>
-__device__ __forceinline__ void merge(const float *outputs, int64_t outputs_apart, const float *headers, int headers_apart,
-                                      int count, int rows, int thread, Store store)
+__device__ __forceinline__ void merge(const float *outputs, int64_t outputs_apart, const float *headers,
+                                      int headers_apart, int count, int rows, int thread, Store store)
 {
     for (int item = thread; item < rows * (HEAD_DIM / 4); item += THREADS) {
         int row = item / (HEAD_DIM / 4), column = item % (HEAD_DIM / 4) * 4;
@@ -238,34 +259,128 @@ __device__ __forceinline__ bool last_to_arrive(int32_t *ticket, int count, int t
     return last;
 }
 
-template <typename T, int WARPS, int STAGES>
-__global__ __launch_bounds__(WARPS * 32, 2) void decode(const __grid_constant__ attention_call call)
+template <typename T, int THREADS>
+__device__ __forceinline__ void load_queries(const attention_call &call, const work &work, T *q_tile,
+                                             int thread)
 {
-    constexpr int THREADS = WARPS * 32;
-    extern __shared__ __align__(128) unsigned char shared[];
-    T *q_tile = reinterpret_cast<T *>(shared);
-    T *streams = q_tile + DECODE_ROWS * ROW;
-    int thread = static_cast<int>(threadIdx.x), lane = thread & 31, warp = thread / 32;
-    work work(call);
     for (int item = thread; item < DECODE_ROWS * HEAD_DIM / 8; item += THREADS) {
         int row = item / (HEAD_DIM / 8), column = item % (HEAD_DIM / 8) * 8;
-        const T *from = static_cast<const T *>(call.q) + work.offset(min(row, work.rows - 1), call.q_stride) + column;
+        const T *from = static_cast<const T *>(call.q) + work.offset(row, call.q_stride) + column;
         *reinterpret_cast<uint4 *>(q_tile + row * ROW + column) =
             row < work.rows ? *reinterpret_cast<const uint4 *>(from) : make_uint4(0, 0, 0, 0);
     }
     __syncthreads();
+}
 
+// What a warp gathers over a granule.
+struct gathered {
+    softmax state;
+    float out[OUTPUTS * 4];
+
+    __device__ __forceinline__ void begin()
+    {
+        state.begin();
+#pragma unroll
+        for (int i = 0; i < OUTPUTS * 4; i++)
+            out[i] = 0.0f;
+    }
+
+    template <typename T> __device__ __forceinline__ void add(float (&score)[8], float factor, uint32_t v)
+    {
+        float rescale[2];
+        state.tile<2>(score, factor, 0.0f, rescale);
+        if (any_rescale(rescale))
+#pragma unroll
+            for (int i = 0; i < OUTPUTS * 4; i++)
+                out[i] *= rescale[(i >> 1) & 1];
+        chunk_values<T>(out, score, v);
+    }
+
+    __device__ __forceinline__ void write(float *slot, int lane) const
+    {
+#pragma unroll
+        for (int r = 0; r < 2; r++) {
+            int row = lane / 4 + 8 * r;
+            float sum = quad_sum(state.sum[r]);
+            if (lane % 4 == 0) {
+                slot[HEADER + row] = state.max[r];
+                slot[HEADER + DECODE_ROWS + row] = sum;
+            }
+#pragma unroll
+            for (int i = 0; i < OUTPUTS; i++)
+                *reinterpret_cast<float2 *>(slot + row * HEAD_DIM + 8 * i + 2 * (lane % 4)) =
+                    make_float2(out[4 * i + 2 * r], out[4 * i + 2 * r + 1]);
+        }
+    }
+};
+
+// Stores merged outputs as the block's rows of the result.
+template <typename T> struct store_rows {
+    const attention_call &call;
+    const work &work;
+
+    __device__ __forceinline__ void operator()(int row, int column, float4 total, float, float sum) const
+    {
+        float inverse = sum > 0.0f ? 1.0f / sum : 0.0f;
+        T *to = static_cast<T *>(call.out) + work.offset(row, call.out_stride) + column;
+        *reinterpret_cast<uint2 *>(to) = make_uint2(number<T>::pack(total.x * inverse, total.y * inverse),
+                                                    number<T>::pack(total.z * inverse, total.w * inverse));
+    }
+};
+
+// Stores merged outputs as a partial result.
+struct store_slot {
+    float *slot;
+
+    __device__ __forceinline__ void operator()(int row, int column, float4 total, float most, float sum) const
+    {
+        *reinterpret_cast<float4 *>(slot + row * HEAD_DIM + column) = total;
+        if (column == 0) {
+            slot[HEADER + row] = most;
+            slot[HEADER + DECODE_ROWS + row] = sum;
+        }
+    }
+};
+
+template <typename T, int THREADS>
+__device__ __forceinline__ void merge_granules(const attention_call &call, const work &work, float *headers,
+                                               int thread)
+{
+    const float *slots = call.partial + work.first_slot(call) * SLOT;
+    int granules = work.part.all_granules;
+    for (int i = thread; i < granules * 2 * DECODE_ROWS; i += THREADS)
+        headers[i] = __ldcg(slots + i / (2 * DECODE_ROWS) * SLOT + HEADER + i % (2 * DECODE_ROWS));
+    __syncthreads();
+    merge<THREADS, false>(slots, SLOT, headers, 2 * DECODE_ROWS, granules, work.rows, thread,
+                          store_rows<T>{call, work});
+}
+
+template <typename T, int WARPS, int STAGES>
+__global__ __launch_bounds__(WARPS * 32, 2) void decode(const __grid_constant__ attention_call call)
+{
+    constexpr int THREADS = WARPS * 32, ROUND = WARPS * CHUNK; // keys of a round of all warps
+    extern __shared__ __align__(128) unsigned char shared[];
+    T *q_tile = reinterpret_cast<T *>(shared), *streams = q_tile + DECODE_ROWS * ROW;
+    int thread = static_cast<int>(threadIdx.x), lane = thread & 31, warp = thread / 32;
+    work work(call);
+    bool skipping = call.slopes && call.reach > 0.0f && call.k_norms;
+    if (skipping)
+        load_queries<T, THREADS>(call, work, q_tile, thread);
     range range = keys_range<T>(call, work, q_tile, lane);
-    // Chunk c goes to warp c % WARPS; the parts share out whole rounds of all warps.
-    constexpr int ROUND = WARPS * CHUNK;
+    // Granules are whole rounds; chunk c of the range goes to warp c % WARPS.
     int64_t rounds = (range.count() + ROUND - 1) / ROUND;
-    int index = static_cast<int>(rounds * work.part.split / work.part.splits) * ROUND + warp * CHUNK;
-    int stop = min(range.count(), static_cast<int>(rounds * (work.part.split + 1) / work.part.splits) * ROUND);
+    auto border = [&](int granule) {
+        return static_cast<int>(rounds * granule / work.part.all_granules) * ROUND;
+    };
+    int index = border(work.part.granule) + warp * CHUNK;
+    int stop = min(range.count(), border(work.part.granule + work.part.granules));
 
     stream<T> stream = {call, work, range, shared_address(streams + warp * STAGES * STAGE), lane};
 #pragma unroll
     for (int stage = 0; stage < STAGES - 1; stage++)
         stream.load(stage, index + stage * ROUND, index + stage * ROUND < stop);
+    if (!skipping)
+        load_queries<T, THREADS>(call, work, q_tile, thread);
 
     uint32_t q[STEPS][4];
 #pragma unroll
@@ -279,93 +394,61 @@ __global__ __launch_bounds__(WARPS * 32, 2) void decode(const __grid_constant__ 
         rows.position[r] = work.position(row);
     }
     mask mask(call);
-    softmax state;
-    state.begin();
-    float out[OUTPUTS * 4];
-#pragma unroll
-    for (int i = 0; i < OUTPUTS * 4; i++)
-        out[i] = 0.0f;
     float factor = call.scale * LOG2E;
-    uint32_t k_lane = fragment_b<HEAD_DIM>(lane) * 2, v_lane = (CHUNK * ROW + fragment_bt<HEAD_DIM>(lane)) * 2;
-
-    for (int stage = 0; index < stop; index += ROUND, stage = stage + 1 == STAGES ? 0 : stage + 1) {
-        int ahead = stage == 0 ? STAGES - 1 : stage - 1, later = index + (STAGES - 1) * ROUND;
-        __syncwarp(); // every lane has read the stage that is filled next
-        stream.load(ahead, later, later < stop);
-        copy_wait<STAGES - 1>();
-        __syncwarp(); // every lane's copies are here
-        uint32_t base = stream.stages + stage * STAGE * 2;
-        int key = range.key(index);
-        float score[8];
-        chunk_scores<T>(score, q, base + k_lane);
-        bool hide = !mask.whole(work.sequence.start, range.end - 1, key, key + CHUNK - 1);
-        chunk_bias(score, call, rows, key + 2 * (lane & 3), hide);
-        if (work.sequence.holes && work.pages[key / PAGE_KEYS] < 0)
+    uint32_t k_lane = fragment_b<HEAD_DIM>(lane) * 2,
+             v_lane = (CHUNK * ROW + fragment_bt<HEAD_DIM>(lane)) * 2;
+    int stage = 0;
+    for (int granule = work.part.granule; granule < work.part.granule + work.part.granules; granule++) {
+        gathered gathered;
+        gathered.begin();
+        // All warps count the same rounds, so that all stand at the same stage where the granule ends.
+        for (int last = border(granule + 1) + warp * CHUNK; index < last; index += ROUND) {
+            int ahead = stage == 0 ? STAGES - 1 : stage - 1, later = index + (STAGES - 1) * ROUND;
+            __syncwarp(); // every lane has read the stage that is filled next
+            stream.load(ahead, later, later < stop);
+            copy_wait<STAGES - 1>();
+            __syncwarp(); // every lane's copies are here
+            uint32_t base = stream.stages + stage * STAGE * 2;
+            stage = stage + 1 == STAGES ? 0 : stage + 1;
+            if (index >= stop)
+                continue;
+            int key = range.key(index);
+            float score[8];
+            chunk_scores<T>(score, q, base + k_lane);
+            bool whole = mask.whole(work.position(0), work.position(DECODE_ROWS - 1), key, key + CHUNK - 1);
+            chunk_bias(score, call, rows, key + 2 * (lane & 3), !whole);
+            if (work.part.sequence.holes && work.pages[key / PAGE_KEYS] < 0)
 #pragma unroll
-            for (int i = 0; i < 8; i++)
-                score[i] = -INFINITY;
-        float rescale[2];
-        state.tile<2>(score, factor, 0.0f, rescale);
-        if (any_rescale(rescale))
-#pragma unroll
-            for (int i = 0; i < OUTPUTS * 4; i++)
-                out[i] *= rescale[(i >> 1) & 1];
-        chunk_values<T>(out, score, base + v_lane);
+                for (int i = 0; i < 8; i++)
+                    score[i] = -INFINITY;
+            gathered.add<T>(score, factor, base + v_lane);
+        }
+        // The stage to be filled next is free: it takes the warp's result.
+        int free_stage = stage == 0 ? STAGES - 1 : stage - 1;
+        const float *results = reinterpret_cast<const float *>(streams + free_stage * STAGE);
+        __syncwarp();
+        gathered.write(reinterpret_cast<float *>(streams + (warp * STAGES + free_stage) * STAGE), lane);
+        __syncthreads();
+        constexpr int APART = STAGES * STAGE / 2;
+        if (work.part.all_granules == 1)
+            merge<THREADS, true>(results, APART, results + HEADER, APART, WARPS, work.rows, thread,
+                                 store_rows<T>{call, work});
+        else
+            merge<THREADS, true>(results, APART, results + HEADER, APART, WARPS, work.rows, thread,
+                                 store_slot{call.partial + (work.first_slot(call) + granule) * SLOT});
+        __syncthreads();
     }
     copy_wait<0>();
-    __syncthreads(); // the streams' memory becomes the warps' results
-
-    float *results = reinterpret_cast<float *>(streams), *mine = results + warp * SLOT;
-#pragma unroll
-    for (int r = 0; r < 2; r++) {
-        int row = lane / 4 + 8 * r;
-        float sum = quad_sum(state.sum[r]);
-        if (lane % 4 == 0) {
-            mine[HEADER + row] = state.max[r];
-            mine[HEADER + DECODE_ROWS + row] = sum;
-        }
-#pragma unroll
-        for (int i = 0; i < OUTPUTS; i++)
-            *reinterpret_cast<float2 *>(mine + row * HEAD_DIM + 8 * i + 2 * (lane % 4)) =
-                make_float2(out[4 * i + 2 * r], out[4 * i + 2 * r + 1]);
-    }
-    __syncthreads();
-
-    auto finish = [&](int row, int column, float4 total, float, float sum) {
-        float inverse = sum > 0.0f ? 1.0f / sum : 0.0f;
-        T *to = static_cast<T *>(call.out) + work.offset(row, call.out_stride) + column;
-        *reinterpret_cast<uint2 *>(to) = make_uint2(number<T>::pack(total.x * inverse, total.y * inverse),
-                                                    number<T>::pack(total.z * inverse, total.w * inverse));
-    };
-    int splits = work.part.splits;
-    if (splits == 1) {
-        merge<THREADS, true>(results, SLOT, results + HEADER, SLOT, WARPS, work.rows, thread, finish);
-        return;
-    }
-    int64_t slots = static_cast<int64_t>(work.part.first_slot) * call.kv_heads + work.kv_head * splits;
-    float *slot = call.partial + (slots + work.part.split) * SLOT;
-    merge<THREADS, true>(results, SLOT, results + HEADER, SLOT, WARPS, work.rows, thread,
-                   [&](int row, int column, float4 total, float most, float sum) {
-                       *reinterpret_cast<float4 *>(slot + row * HEAD_DIM + column) = total;
-                       if (column == 0) {
-                           slot[HEADER + row] = most;
-                           slot[HEADER + DECODE_ROWS + row] = sum;
-                       }
-                   });
-    if (!last_to_arrive(call.tickets + ATTENTION_TICKETS + slots, splits, thread))
-        return;
-    const float *parts = call.partial + slots * SLOT;
-    for (int i = thread; i < splits * 2 * DECODE_ROWS; i += THREADS)
-        results[i] = __ldcg(parts + i / (2 * DECODE_ROWS) * SLOT + HEADER + i % (2 * DECODE_ROWS));
-    __syncthreads();
-    merge<THREADS, false>(parts, SLOT, results, 2 * DECODE_ROWS, splits, work.rows, thread, finish);
+    if (work.part.all_granules > 1 &&
+        last_to_arrive(call.tickets + ATTENTION_TICKETS + work.first_slot(call), work.part.all_parts, thread))
+        merge_granules<T, THREADS>(call, work, reinterpret_cast<float *>(streams), thread);
 }
 
 template <typename T, int WARPS, int STAGES> int launch(const attention_call *call, cudaStream_t stream)
 {
     constexpr size_t bytes = shared_bytes<WARPS, STAGES>();
-    cudaError_t error = cudaFuncSetAttribute(decode<T, WARPS, STAGES>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                             static_cast<int>(bytes));
+    cudaError_t error = cudaFuncSetAttribute(
+        decode<T, WARPS, STAGES>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
     if (error != cudaSuccess)
         return error;
     decode<T, WARPS, STAGES><<<call->part_count * call->kv_heads, WARPS * 32, bytes, stream>>>(*call);

@@ -1,21 +1,22 @@
-// Prefill attention for Hopper (sm_90a): copy engine, warpgroup products, warp specialisation.
-// SPDX-License-Identifier: Apache-2.0
-//
-// One block an SM lives for the whole launch and draws (query tile, head) items from a counter. Its
-// first warpgroup is the producer: one warp drives the copy engine. The others are consumers of 64
-// query rows each: they issue the scores of the next key tile before they turn to the softmax of the
-// tile at hand (so products run under exponentials), and take turns at issuing (so one's softmax runs
-// under another's products). Key tiles come from the diagonal leftwards; with ALiBi a consumer that
-// needs no more says so, and the producer stops. docs/attention.md tells the story.
-#include "hopper.cuh"
-#include "launch.h"
-#include "mask.cuh"
-#include "number.cuh"
-#include "reach.cuh"
-#include "softmax.cuh"
-#include "tile.cuh"
+/* Prefill attention for Hopper (sm_90a): copy engine, warpgroup products, warp specialisation.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * One block an SM lives for the whole launch and draws (query tile, head) items from a counter. Its
+ * first warpgroup is the producer: one warp drives the copy engine. The others are consumers of 64
+ * query rows each: they issue the scores of the next key tile before they turn to the softmax of the
+ * tile at hand (so products run under exponentials), and take turns at issuing (so one's softmax runs
+ * under another's products). Key tiles come from the diagonal leftwards; with ALiBi a consumer that
+ * needs no more says so, and the producer stops. docs/attention.md tells the story. */
+#include "cuda/hopper.cuh"
+#include "cuda/launch.h"
+#include "cuda/mask.cuh"
+#include "cuda/number.cuh"
+#include "cuda/reach.cuh"
+#include "cuda/softmax.cuh"
+#include "cuda/tile.cuh"
 
-namespace {
+namespace
+{
 
 using namespace hopper;
 
@@ -34,12 +35,13 @@ enum name { RING = 1, VOTE = RING + CONSUMERS }; // named barriers: one a consum
 struct control {
     uint64_t q_full, q_empty, k_full[STAGES], k_empty[STAGES], v_full[STAGES], v_empty[STAGES];
     int item;
-    int tile[STAGES];              // what K stage holds; -1: no more tiles for this item
-    float norm[STAGES];            // its prefix maximum
-    int needed[CONSUMERS * 4];     // lowest tile that a consumer warp may still need
+    int tile[STAGES];          // what K stage holds; -1: no more tiles for this item
+    float norm[STAGES];        // its prefix maximum
+    int needed[CONSUMERS * 4]; // lowest tile that a consumer warp may still need
 };
 
-constexpr size_t SHARED_BYTES = QUERY_BYTES + 2 * STAGES * KEY_BYTES + COUNTERS_BYTES + sizeof(control) + 1024;
+constexpr size_t SHARED_BYTES =
+    QUERY_BYTES + 2 * STAGES * KEY_BYTES + COUNTERS_BYTES + sizeof(control) + 1024;
 
 struct shared {
     uint32_t q, k, v, counters; // addresses
@@ -89,7 +91,9 @@ struct page_window {
             return;
         highest = tile;
         page = tile - lane >= 0 ? item.pages[tile - lane] : -1;
-        norm = call.k_norms && page >= 0 ? call.k_norms[static_cast<int64_t>(page) * call.kv_heads + item.kv_head] : 0.0f;
+        norm = call.k_norms && page >= 0
+                   ? call.k_norms[static_cast<int64_t>(page) * call.kv_heads + item.kv_head]
+                   : 0.0f;
     }
 };
 
@@ -107,18 +111,20 @@ __device__ __forceinline__ void load_queries(const shared &shared, const CUtenso
     barrier_expect(barrier, QUERY_BYTES);
 #pragma unroll
     for (int block = 0; block < BLOCKS; block++)
-        copy_box(shared.q + block * QUERY_BLOCK, map, item.head * HEAD_DIM + block * 64, item.sequence.first_row + item.first,
-                 barrier);
+        copy_box(shared.q + block * QUERY_BLOCK, map, item.head * HEAD_DIM + block * 64,
+                 item.sequence.first_row + item.first, barrier);
 }
 
 __device__ __forceinline__ int lowest_needed(const control &control, int lane)
 {
-    int needed = lane < CONSUMERS * 4 ? *reinterpret_cast<const volatile int *>(&control.needed[lane]) : INT_MAX;
+    int needed =
+        lane < CONSUMERS * 4 ? *reinterpret_cast<const volatile int *>(&control.needed[lane]) : INT_MAX;
     return __reduce_min_sync(~0u, needed);
 }
 
-__device__ __forceinline__ void produce_tiles(const attention_call &call, const shared &shared, const CUtensorMap *k_map,
-                                              const CUtensorMap *v_map, const item &item, place<STAGES> &at, place<STAGES> &v_at,
+__device__ __forceinline__ void produce_tiles(const attention_call &call, const shared &shared,
+                                              const CUtensorMap *k_map, const CUtensorMap *v_map,
+                                              const item &item, place<STAGES> &at, place<STAGES> &v_at,
                                               int lane)
 {
     control &control = *shared.control;
@@ -141,7 +147,8 @@ __device__ __forceinline__ void produce_tiles(const attention_call &call, const 
         }
         barrier_wait(shared_address(&control.v_empty[v_at.stage]), v_at.phase ^ 1);
         if (lane == 0)
-            load_tile(shared.v + v_at.stage * KEY_BYTES, v_map, row, shared_address(&control.v_full[v_at.stage]));
+            load_tile(shared.v + v_at.stage * KEY_BYTES, v_map, row,
+                      shared_address(&control.v_full[v_at.stage]));
         __syncwarp();
         at.advance();
         v_at.advance();
@@ -154,8 +161,9 @@ __device__ __forceinline__ void produce_tiles(const attention_call &call, const 
     at.advance();
 }
 
-__device__ __forceinline__ void produce(const attention_call &call, const shared &shared, const CUtensorMap *q_map,
-                                        const CUtensorMap *k_map, const CUtensorMap *v_map, int lane)
+__device__ __forceinline__ void produce(const attention_call &call, const shared &shared,
+                                        const CUtensorMap *q_map, const CUtensorMap *k_map,
+                                        const CUtensorMap *v_map, int lane)
 {
     control &control = *shared.control;
     int items = call.tile_count * call.heads;
@@ -207,7 +215,7 @@ template <typename T> struct bias_operand {
     }
 };
 
-// The other factor: row n holds n, n, n, 0 … 0; in 8 x 8 blocks of 128 bytes, columns 8 … 15 behind all rows.
+// The other factor: row n holds n, n, n, 0 … 0; in 8 x 8 blocks of 128 bytes, columns 8 … 15 last.
 template <typename T> __device__ __forceinline__ void write_counters(unsigned char *counters, int thread)
 {
     for (int i = thread; i < KEYS * 16; i += THREADS) {
@@ -218,7 +226,8 @@ template <typename T> __device__ __forceinline__ void write_counters(unsigned ch
 }
 
 template <typename T, bool ALIBI>
-__device__ __forceinline__ void issue_scores(float (&score)[SCORES * 4], uint32_t q, uint32_t k, uint32_t counters, uint32_t bias)
+__device__ __forceinline__ void issue_scores(float (&score)[SCORES * 4], uint32_t q, uint32_t k,
+                                             uint32_t counters, uint32_t bias)
 {
     products_begin();
     if (ALIBI)
@@ -233,13 +242,14 @@ __device__ __forceinline__ void issue_scores(float (&score)[SCORES * 4], uint32_
 }
 
 template <typename T>
-__device__ __forceinline__ void issue_values(float (&out)[OUTPUTS * 4], const uint32_t (&weight)[SCORES * 2], uint32_t v)
+__device__ __forceinline__ void issue_values(float (&out)[OUTPUTS * 4], const uint32_t (&weight)[SCORES * 2],
+                                             uint32_t v)
 {
     products_begin();
 #pragma unroll
     for (int step = 0; step < KEYS / 16; step++)
-        multiply_columns<T>(out, weight[4 * step], weight[4 * step + 1], weight[4 * step + 2], weight[4 * step + 3],
-                            operand_columns(v + step * 2048, KEY_BLOCK));
+        multiply_columns<T>(out, weight[4 * step], weight[4 * step + 1], weight[4 * step + 2],
+                            weight[4 * step + 3], operand_columns(v + step * 2048, KEY_BLOCK));
     products_commit();
 }
 
@@ -251,7 +261,8 @@ __device__ __forceinline__ void pack_weights(uint32_t (&weight)[SCORES * 2], con
         weight[i] = number<T>::pack(score[2 * i], score[2 * i + 1]);
 }
 
-__device__ __forceinline__ void hide_scores(float (&score)[SCORES * 4], const mask &mask, int position, int key)
+__device__ __forceinline__ void hide_scores(float (&score)[SCORES * 4], const mask &mask, int position,
+                                            int key)
 {
 #pragma unroll
     for (int i = 0; i < SCORES * 4; i++)
@@ -261,7 +272,8 @@ __device__ __forceinline__ void hide_scores(float (&score)[SCORES * 4], const ma
 
 // factor·|row| enlarged, of this thread's rows; row: of the first in the query tile.
 template <typename T>
-__device__ __forceinline__ void row_bounds(const unsigned char *q, int row, int lane, float factor, float (&bound)[2])
+__device__ __forceinline__ void row_bounds(const unsigned char *q, int row, int lane, float factor,
+                                           float (&bound)[2])
 {
 #pragma unroll
     for (int r = 0; r < 2; r++) {
@@ -270,13 +282,9 @@ __device__ __forceinline__ void row_bounds(const unsigned char *q, int row, int 
 #pragma unroll
         for (int unit = 0; unit < HEAD_DIM / 32; unit++) {
             int column = unit * 4 + lane % 4; // in units of 16 bytes
-            const uint4 *from = reinterpret_cast<const uint4 *>(q + column / 8 * QUERY_BLOCK + at * 128) + ((column % 8) ^ (at % 8));
-            uint4 words = *from;
-            uint32_t word[4] = {words.x, words.y, words.z, words.w};
-            for (int i = 0; i < 4; i++) {
-                float2 pair = number<T>::unpack(word[i]);
-                sum = fmaf(pair.x, pair.x, fmaf(pair.y, pair.y, sum));
-            }
+            const uint4 *from = reinterpret_cast<const uint4 *>(q + column / 8 * QUERY_BLOCK + at * 128) +
+                                ((column % 8) ^ (at % 8));
+            sum += squares<T>(*from);
         }
         bound[r] = sqrtf(quad_sum(sum)) * factor * norm_margin;
     }
@@ -299,8 +307,8 @@ __device__ __forceinline__ void quad_transpose(uint32_t (&word)[4], int lane)
 }
 
 template <typename T>
-__device__ __forceinline__ void store_rows(const float (&out)[OUTPUTS * 4], const softmax &state, T *to, int64_t stride,
-                                           int row, int rows, int lane)
+__device__ __forceinline__ void store_rows(const float (&out)[OUTPUTS * 4], const softmax &state, T *to,
+                                           int64_t stride, int row, int rows, int lane)
 {
 #pragma unroll
     for (int r = 0; r < 2; r++) {
@@ -311,10 +319,12 @@ __device__ __forceinline__ void store_rows(const float (&out)[OUTPUTS * 4], cons
             uint32_t word[4];
 #pragma unroll
             for (int e = 0; e < 4; e++)
-                word[e] = number<T>::pack(out[4 * (i + e) + 2 * r] * inverse, out[4 * (i + e) + 2 * r + 1] * inverse);
+                word[e] = number<T>::pack(out[4 * (i + e) + 2 * r] * inverse,
+                                          out[4 * (i + e) + 2 * r + 1] * inverse);
             quad_transpose(word, lane);
             if (at < rows)
-                *reinterpret_cast<uint4 *>(to + at * stride + (i + lane % 4) * 8) = make_uint4(word[0], word[1], word[2], word[3]);
+                *reinterpret_cast<uint4 *>(to + at * stride + (i + lane % 4) * 8) =
+                    make_uint4(word[0], word[1], word[2], word[3]);
         }
     }
 }
@@ -390,8 +400,9 @@ template <typename T, bool ALIBI> struct consumer {
     }
 
     // Whether no row of the group needs tile (whose prefix maximum is norm) or anything left of it.
-    __device__ __forceinline__ bool finished(const reach &reach, const softmax &state, const float (&bound)[2], int lowest_tile,
-                                             int row, int rows, int tile) const
+    __device__ __forceinline__ bool finished(const reach &reach, const softmax &state,
+                                             const float (&bound)[2], int lowest_tile, int row, int rows,
+                                             int tile) const
     {
         float norm = *reinterpret_cast<const volatile float *>(&shared.control->norm[k_at.stage]);
         bool done = tile < lowest_tile;
@@ -414,14 +425,16 @@ template <typename T, bool ALIBI> struct consumer {
     }
 
     // The lowest tile that the warp's rows can need, from norms alone.
-    __device__ __forceinline__ int first_tile(const item &item, const reach &reach, const float (&bound)[2], int row) const
+    __device__ __forceinline__ int first_tile(const item &item, const reach &reach, const float (&bound)[2],
+                                              int row) const
     {
         float norm = *reinterpret_cast<const volatile float *>(&shared.control->norm[k_at.stage]);
         int needed = INT_MAX;
 #pragma unroll
         for (int r = 0; r < 2; r++)
             if (row + 8 * r < item.rows) {
-                float nearest = static_cast<float>(item.lowest + row + 8 * r) - reach.furthest(bound[r], norm);
+                float nearest =
+                    static_cast<float>(item.lowest + row + 8 * r) - reach.furthest(bound[r], norm);
                 needed = min(needed, static_cast<int>(fmaxf(floorf(nearest), 0.0f)) / KEYS);
             }
         return __reduce_min_sync(~0u, needed);
@@ -458,7 +471,8 @@ template <typename T, bool ALIBI> __device__ __forceinline__ void consumer<T, AL
     int lowest_tile = 0;
 
     auto weigh = [&](int tile) {
-        if (!mask.whole(item.lowest + group * 64, item.lowest + group * 64 + 63, tile * KEYS, tile * KEYS + KEYS - 1))
+        if (!mask.whole(item.lowest + group * 64, item.lowest + group * 64 + 63, tile * KEYS,
+                        tile * KEYS + KEYS - 1))
             hide_scores(score, mask, item.lowest + row, tile * KEYS + 2 * (lane & 3));
         float shift = ALIBI ? slope * static_cast<float>(tile * KEYS - item.highest) : 0.0f;
         state.template tile<SCORES>(score, factor, shift, rescale);
@@ -522,16 +536,19 @@ template <typename T, bool ALIBI> __device__ __forceinline__ void consumer<T, AL
     }
     free(shared.control->q_empty);
     drain(tile);
-    T *to = static_cast<T *>(call.out) + (static_cast<int64_t>(item.sequence.first_row) + item.first) * call.out_stride +
+    T *to = static_cast<T *>(call.out) +
+            (static_cast<int64_t>(item.sequence.first_row) + item.first) * call.out_stride +
             item.head * HEAD_DIM;
     store_rows<T>(out, state, to, call.out_stride, row, item.rows, lane);
 }
 
 template <typename T, bool ALIBI>
-__device__ __forceinline__ void consume(const attention_call &call, const shared &shared, const unsigned char *q_bytes, int thread)
+__device__ __forceinline__ void consume(const attention_call &call, const shared &shared,
+                                        const unsigned char *q_bytes, int thread)
 {
     int group = __shfl_sync(~0u, thread / 128, 0) - 1, warp = __shfl_sync(~0u, thread / 32, 0) % 4;
-    consumer<T, ALIBI> consumer = {call, shared, q_bytes, group, warp, thread % 32, {group, (group + 1) % CONSUMERS}, {}, {}};
+    consumer<T, ALIBI> consumer = {
+        call, shared, q_bytes, group, warp, thread % 32, {group, (group + 1) % CONSUMERS}, {}, {}};
     if (group == CONSUMERS - 1)
         consumer.turn.pass(); // the first turn
     for (uint32_t phase = 0;; phase ^= 1) {
@@ -583,23 +600,26 @@ __global__ __launch_bounds__(THREADS, 1) void prefill(const __grid_constant__ at
 }
 
 // ---- host ----
-typedef CUresult (*encode_function)(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *, const cuuint64_t *,
-                                    const cuuint32_t *, const cuuint32_t *, CUtensorMapInterleave, CUtensorMapSwizzle,
+typedef CUresult (*encode_function)(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *,
+                                    const cuuint64_t *, const cuuint64_t *, const cuuint32_t *,
+                                    const cuuint32_t *, CUtensorMapInterleave, CUtensorMapSwizzle,
                                     CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
 
 // A matrix read in boxes of `box` rows of 64 numbers.
-bool make_map(encode_function encode, CUtensorMap *map, dtype dtype, const void *base, uint64_t columns, uint64_t rows,
-              uint64_t stride, uint32_t box)
+bool make_map(encode_function encode, CUtensorMap *map, dtype dtype, const void *base, uint64_t columns,
+              uint64_t rows, uint64_t stride, uint32_t box)
 {
     const cuuint64_t sizes[2] = {columns, rows}, strides[1] = {stride * 2};
     const cuuint32_t boxes[2] = {64, box}, steps[2] = {1, 1};
-    return encode(map, dtype == DT_BF16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2,
-                  const_cast<void *>(base), sizes, strides, boxes, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                  CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+    return encode(map, dtype == DT_BF16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+                  2, const_cast<void *>(base), sizes, strides, boxes, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                  CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
 template <typename T, bool ALIBI>
-int launch(const attention_call *call, int blocks, const CUtensorMap &q, const CUtensorMap &k, const CUtensorMap &v, cudaStream_t stream)
+int launch(const attention_call *call, int blocks, const CUtensorMap &q, const CUtensorMap &k,
+           const CUtensorMap &v, cudaStream_t stream)
 {
     cudaError_t error = cudaFuncSetAttribute(prefill<T, ALIBI>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                              static_cast<int>(SHARED_BYTES));
@@ -617,7 +637,8 @@ extern "C" int NAME(HEAD_DIM)(const attention_call *call, void *stream)
 {
     void *entry = nullptr;
     cudaDriverEntryPointQueryResult found;
-    cudaError_t error = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &entry, 12000, cudaEnableDefault, &found);
+    cudaError_t error =
+        cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &entry, 12000, cudaEnableDefault, &found);
     if (error != cudaSuccess || found != cudaDriverEntryPointSuccess)
         return error != cudaSuccess ? error : cudaErrorNotSupported;
     encode_function encode = reinterpret_cast<encode_function>(entry);
@@ -627,9 +648,11 @@ extern "C" int NAME(HEAD_DIM)(const attention_call *call, void *stream)
     // The pool's end is not known here and does not matter: page numbers come from the engine.
     constexpr uint64_t pool_rows = (1u << 31) - KEYS;
     CUtensorMap q, k, v;
-    uint64_t rows = static_cast<uint64_t>(call->rows), columns = static_cast<uint64_t>(call->heads) * HEAD_DIM;
+    uint64_t rows = static_cast<uint64_t>(call->rows),
+             columns = static_cast<uint64_t>(call->heads) * HEAD_DIM;
     if (call->tile_rows != ROWS ||
-        !make_map(encode, &q, call->dtype, call->q, columns, rows, static_cast<uint64_t>(call->q_stride), ROWS) ||
+        !make_map(encode, &q, call->dtype, call->q, columns, rows, static_cast<uint64_t>(call->q_stride),
+                  ROWS) ||
         !make_map(encode, &k, call->dtype, call->k, HEAD_DIM, pool_rows, HEAD_DIM, KEYS) ||
         !make_map(encode, &v, call->dtype, call->v, HEAD_DIM, pool_rows, HEAD_DIM, KEYS))
         return cudaErrorInvalidValue;
@@ -638,5 +661,6 @@ extern "C" int NAME(HEAD_DIM)(const attention_call *call, void *stream)
     if (call->dtype == DT_BF16)
         return call->slopes ? launch<__nv_bfloat16, true>(call, blocks, q, k, v, queue)
                             : launch<__nv_bfloat16, false>(call, blocks, q, k, v, queue);
-    return call->slopes ? launch<__half, true>(call, blocks, q, k, v, queue) : launch<__half, false>(call, blocks, q, k, v, queue);
+    return call->slopes ? launch<__half, true>(call, blocks, q, k, v, queue)
+                        : launch<__half, false>(call, blocks, q, k, v, queue);
 }

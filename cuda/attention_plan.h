@@ -3,7 +3,7 @@
 #ifndef CUDA_ATTENTION_PLAN_H
 #define CUDA_ATTENTION_PLAN_H
 
-#include "launch.h"
+#include "cuda/launch.h"
 
 #include <stdbool.h>
 
@@ -16,16 +16,23 @@ struct attention_counts {
     int slots; /* partial results a KV head */
 };
 
+/* What the plan must know of a step besides its sequences. */
+struct attention_shape {
+    int heads, kv_heads;
+    int tile_rows; /* attention_tile_rows() */
+    int blocks;    /* decode blocks that the card runs at once: attention_decode_blocks() */
+};
+
 /* Few enough rows for the decode kernel? Then all query heads of a group share one read of the keys. */
-bool attention_is_decode(const struct attention_sequence *sequence, int heads, int kv_heads);
+bool attention_is_decode(const struct attention_sequence *sequence, const struct attention_shape *shape);
 
 /* How many of each; host arrays in and out. */
-struct attention_counts attention_plan_count(const struct attention_sequence *sequences, int count, int heads,
-                                             int kv_heads, int tile_rows);
-/* Fills tiles (heaviest first) and parts. What is done for a sequence depends on that sequence alone,
- * so its bytes do not change with what else is in the batch. */
-void attention_plan_fill(const struct attention_sequence *sequences, int count, int heads, int kv_heads,
-                         int tile_rows, struct attention_tile *tiles, struct attention_part *parts);
+struct attention_counts attention_plan_count(const struct attention_sequence *sequences, int count,
+                                             const struct attention_shape *shape);
+/* Fills tiles (heaviest first) and parts, as many as counted. */
+void attention_plan_fill(const struct attention_sequence *sequences, int count,
+                         const struct attention_shape *shape, struct attention_tile *tiles,
+                         struct attention_part *parts);
 /* attention_call.heads_together for caches of up to `keys` keys. */
 int attention_heads_together(int heads, int kv_heads, int head_dim, int64_t keys);
 

@@ -1,25 +1,26 @@
-// Prefill attention on plain tensor cores (sm_80 and later), one head size a compilation (HEAD_DIM).
-// SPDX-License-Identifier: Apache-2.0
-//
-// One block of 4 warps takes `rows` queries of one head and walks their key tiles from the diagonal to
-// the left: scores = q·kᵀ, online softmax, out += p·v. One K and one V tile are in shared memory; V
-// arrives while the scores are made, the next K while the values are added. Two blocks share an SM
-// and fill each other's waits. docs/attention.md tells the story.
-#include "launch.h"
-#include "mask.cuh"
-#include "number.cuh"
-#include "reach.cuh"
-#include "softmax.cuh"
-#include "tile.cuh"
+/* Prefill attention on plain tensor cores (sm_80 and later), one head size a compilation (HEAD_DIM).
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * One block of 4 warps takes `rows` queries of one head and walks their key tiles from the diagonal to
+ * the left: scores = q·kᵀ, online softmax, out += p·v. One K and one V tile are in shared memory; V
+ * arrives while the scores are made, the next K while the values are added. Two blocks share an SM
+ * and fill each other's waits. docs/attention.md tells the story. */
+#include "cuda/launch.h"
+#include "cuda/mask.cuh"
+#include "cuda/number.cuh"
+#include "cuda/reach.cuh"
+#include "cuda/softmax.cuh"
+#include "cuda/tile.cuh"
 
-namespace {
+namespace
+{
 
 constexpr int WARPS = 4, THREADS = WARPS * 32;
-constexpr int KEYS = 64;                        // keys of a tile: half a page
-constexpr int STRIPS = HEAD_DIM > 128 ? 1 : 2;  // 16-row strips of a warp
+constexpr int KEYS = 64;                       // keys of a tile: half a page
+constexpr int STRIPS = HEAD_DIM > 128 ? 1 : 2; // 16-row strips of a warp
 constexpr int ROWS = WARPS * STRIPS * 16;
 constexpr int ROW = tile_row<HEAD_DIM>;
-constexpr int STEPS = HEAD_DIM / 16;            // of q·kᵀ
+constexpr int STEPS = HEAD_DIM / 16;                     // of q·kᵀ
 constexpr int SCORES = KEYS / 8, OUTPUTS = HEAD_DIM / 8; // column blocks
 constexpr size_t SHARED_BYTES = sizeof(uint16_t) * ROW * (ROWS + 2 * KEYS);
 static_assert(PAGE_KEYS % KEYS == 0, "a tile lies in one page");
@@ -28,8 +29,8 @@ static_assert(PAGE_KEYS % KEYS == 0, "a tile lies in one page");
 template <typename T> struct work {
     int head, kv_head;
     struct attention_sequence sequence;
-    int first, rows;      // its query rows in the sequence
-    int lowest, highest;  // their positions
+    int first, rows;     // its query rows in the sequence
+    int lowest, highest; // their positions
     const int32_t *pages;
 
     __device__ __forceinline__ work(const attention_call &call)
@@ -49,7 +50,8 @@ template <typename T> struct work {
         pages = call.pages + sequence.first_page;
     }
 
-    __device__ __forceinline__ const T *keys(const attention_call &call, const void *pool, int page, int tile) const
+    __device__ __forceinline__ const T *keys(const attention_call &call, const void *pool, int page,
+                                             int tile) const
     {
         int64_t head_page = static_cast<int64_t>(page) * call.kv_heads + kv_head;
         return static_cast<const T *>(pool) + (head_page * PAGE_KEYS + tile * KEYS % PAGE_KEYS) * HEAD_DIM;
@@ -93,8 +95,8 @@ __device__ __forceinline__ void row_bounds(const T *rows, int lane, float factor
 
 // scores = bias + q·kᵀ; the bias of a column is bias + step·column, in units of the raw scores.
 template <typename T>
-__device__ __forceinline__ void multiply_keys(float (&score)[STRIPS][SCORES * 4], uint32_t q, uint32_t k, float bias,
-                                              float step)
+__device__ __forceinline__ void multiply_keys(float (&score)[STRIPS][SCORES * 4], uint32_t q, uint32_t k,
+                                              float bias, float step)
 {
 #pragma unroll
     for (int i = 0; i < SCORES; i++) {
@@ -125,8 +127,8 @@ __device__ __forceinline__ void multiply_keys(float (&score)[STRIPS][SCORES * 4]
 }
 
 template <typename T>
-__device__ __forceinline__ void add_values(float (&out)[STRIPS][OUTPUTS * 4], const float (&weight)[STRIPS][SCORES * 4],
-                                           uint32_t v)
+__device__ __forceinline__ void add_values(float (&out)[STRIPS][OUTPUTS * 4],
+                                           const float (&weight)[STRIPS][SCORES * 4], uint32_t v)
 {
 #pragma unroll
     for (int step16 = 0; step16 < KEYS / 16; step16++) {
@@ -135,7 +137,8 @@ __device__ __forceinline__ void add_values(float (&out)[STRIPS][OUTPUTS * 4], co
         for (int strip = 0; strip < STRIPS; strip++)
 #pragma unroll
             for (int e = 0; e < 4; e++)
-                a[strip][e] = number<T>::pack(weight[strip][8 * step16 + 2 * e], weight[strip][8 * step16 + 2 * e + 1]);
+                a[strip][e] =
+                    number<T>::pack(weight[strip][8 * step16 + 2 * e], weight[strip][8 * step16 + 2 * e + 1]);
 #pragma unroll
         for (int i = 0; i < OUTPUTS; i += 2) {
             uint32_t b[4];
@@ -150,7 +153,8 @@ __device__ __forceinline__ void add_values(float (&out)[STRIPS][OUTPUTS * 4], co
 }
 
 // score → cap·tanh(score·scale / cap) / scale, plus the bias, which must not be capped.
-__device__ __forceinline__ void cap_scores(float (&score)[SCORES * 4], float scale, float cap, float bias, float step)
+__device__ __forceinline__ void cap_scores(float (&score)[SCORES * 4], float scale, float cap, float bias,
+                                           float step)
 {
 #pragma unroll
     for (int i = 0; i < SCORES * 4; i++) {
@@ -159,7 +163,8 @@ __device__ __forceinline__ void cap_scores(float (&score)[SCORES * 4], float sca
     }
 }
 
-__device__ __forceinline__ void hide_scores(float (&score)[SCORES * 4], const mask &mask, int position, int key)
+__device__ __forceinline__ void hide_scores(float (&score)[SCORES * 4], const mask &mask, int position,
+                                            int key)
 {
 #pragma unroll
     for (int i = 0; i < SCORES * 4; i++)
@@ -169,8 +174,8 @@ __device__ __forceinline__ void hide_scores(float (&score)[SCORES * 4], const ma
 
 // Normalises a strip, turns it through its own rows of the query tile and stores 16 bytes a lane.
 template <typename T>
-__device__ __forceinline__ void store_strip(const float (&out)[OUTPUTS * 4], const softmax &state, T *rows, int lane, T *to,
-                                            int64_t stride, int valid)
+__device__ __forceinline__ void store_strip(const float (&out)[OUTPUTS * 4], const softmax &state, T *rows,
+                                            int lane, T *to, int64_t stride, int valid)
 {
     float inverse[2];
 #pragma unroll
@@ -191,12 +196,14 @@ __device__ __forceinline__ void store_strip(const float (&out)[OUTPUTS * 4], con
     for (int i = 0; i < 16 * chunks / 32; i++) {
         int row = (i * 32 + lane) / chunks, column = (i * 32 + lane) % chunks * 8;
         if (row < valid)
-            *reinterpret_cast<uint4 *>(to + row * stride + column) = *reinterpret_cast<const uint4 *>(rows + row * ROW + column);
+            *reinterpret_cast<uint4 *>(to + row * stride + column) =
+                *reinterpret_cast<const uint4 *>(rows + row * ROW + column);
     }
 }
 
 template <typename T, bool ALIBI>
-__global__ __launch_bounds__(THREADS, HEAD_DIM > 128 ? 1 : 2) void prefill(const __grid_constant__ attention_call call)
+__global__ __launch_bounds__(THREADS,
+                             HEAD_DIM > 128 ? 1 : 2) void prefill(const __grid_constant__ attention_call call)
 {
     extern __shared__ __align__(128) unsigned char shared[];
     T *q_tile = reinterpret_cast<T *>(shared), *k_tile = q_tile + ROWS * ROW, *v_tile = k_tile + KEYS * ROW;
@@ -207,11 +214,13 @@ __global__ __launch_bounds__(THREADS, HEAD_DIM > 128 ? 1 : 2) void prefill(const
     int tile = work.next(walk, work.highest / KEYS + 1);
 
     const T *q_rows = static_cast<const T *>(call.q) +
-                      (static_cast<int64_t>(work.sequence.first_row) + work.first) * call.q_stride + work.head * HEAD_DIM;
+                      (static_cast<int64_t>(work.sequence.first_row) + work.first) * call.q_stride +
+                      work.head * HEAD_DIM;
     tile_load<T, HEAD_DIM, ROWS, THREADS>(shared_address(q_tile), q_rows, call.q_stride, work.rows, thread);
     if (tile >= 0)
-        tile_load<T, HEAD_DIM, KEYS, THREADS>(shared_address(k_tile), work.keys(call, call.k, work.page(tile), tile),
-                                              HEAD_DIM, work.highest + 1 - tile * KEYS, thread);
+        tile_load<T, HEAD_DIM, KEYS, THREADS>(shared_address(k_tile),
+                                              work.keys(call, call.k, work.page(tile), tile), HEAD_DIM,
+                                              work.highest + 1 - tile * KEYS, thread);
     copy_commit();
 
     float factor = call.scale * LOG2E; // raw scores to powers of two
@@ -244,7 +253,8 @@ __global__ __launch_bounds__(THREADS, HEAD_DIM > 128 ? 1 : 2) void prefill(const
     uint32_t v_lane = shared_address(v_tile + fragment_bt<HEAD_DIM>(lane));
     while (tile >= 0) {
         int key = tile * KEYS, after = work.next(walk, tile);
-        tile_load<T, HEAD_DIM, KEYS, THREADS>(shared_address(v_tile), work.keys(call, call.v, work.page(tile), tile), HEAD_DIM,
+        tile_load<T, HEAD_DIM, KEYS, THREADS>(shared_address(v_tile),
+                                              work.keys(call, call.v, work.page(tile), tile), HEAD_DIM,
                                               work.highest + 1 - key, thread);
         copy_commit();
         float norm = ALIBI && reach.on && after >= 0 ? work.norm(call, after) : 0.0f;
@@ -256,8 +266,9 @@ __global__ __launch_bounds__(THREADS, HEAD_DIM > 128 ? 1 : 2) void prefill(const
         copy_wait<0>();
         __syncthreads(); // V is here, K is free
         if (after >= 0)
-            tile_load<T, HEAD_DIM, KEYS, THREADS>(shared_address(k_tile), work.keys(call, call.k, work.page(after), after),
-                                                  HEAD_DIM, KEYS, thread);
+            tile_load<T, HEAD_DIM, KEYS, THREADS>(shared_address(k_tile),
+                                                  work.keys(call, call.k, work.page(after), after), HEAD_DIM,
+                                                  KEYS, thread);
         copy_commit();
 
         bool whole = mask.whole(work.lowest, work.highest, key, key + KEYS - 1);
@@ -267,7 +278,8 @@ __global__ __launch_bounds__(THREADS, HEAD_DIM > 128 ? 1 : 2) void prefill(const
             if (capped)
                 cap_scores(score[strip], call.scale, call.softcap, bias, step);
             if (!whole)
-                hide_scores(score[strip], mask, work.lowest + row + strip * 16 + lane / 4, key + 2 * (lane & 3));
+                hide_scores(score[strip], mask, work.lowest + row + strip * 16 + lane / 4,
+                            key + 2 * (lane & 3));
             float rescale[2];
             state[strip].tile<SCORES>(score[strip], factor, 0.0f, rescale);
             if (any_rescale(rescale))
@@ -295,11 +307,12 @@ __global__ __launch_bounds__(THREADS, HEAD_DIM > 128 ? 1 : 2) void prefill(const
     }
 
     T *out_rows = static_cast<T *>(call.out) +
-                  (static_cast<int64_t>(work.sequence.first_row) + work.first + row) * call.out_stride + work.head * HEAD_DIM;
+                  (static_cast<int64_t>(work.sequence.first_row) + work.first + row) * call.out_stride +
+                  work.head * HEAD_DIM;
 #pragma unroll
     for (int strip = 0; strip < STRIPS; strip++)
-        store_strip(out[strip], state[strip], q_tile + (row + strip * 16) * ROW, lane, out_rows + strip * 16 * call.out_stride,
-                    call.out_stride, work.rows - row - strip * 16);
+        store_strip(out[strip], state[strip], q_tile + (row + strip * 16) * ROW, lane,
+                    out_rows + strip * 16 * call.out_stride, call.out_stride, work.rows - row - strip * 16);
 }
 
 template <typename T, bool ALIBI> int launch(const attention_call *call, void *stream)
@@ -308,7 +321,8 @@ template <typename T, bool ALIBI> int launch(const attention_call *call, void *s
                                              static_cast<int>(SHARED_BYTES));
     if (error != cudaSuccess)
         return error;
-    prefill<T, ALIBI><<<call->tile_count * call->heads, THREADS, SHARED_BYTES, static_cast<cudaStream_t>(stream)>>>(*call);
+    prefill<T, ALIBI>
+        <<<call->tile_count * call->heads, THREADS, SHARED_BYTES, static_cast<cudaStream_t>(stream)>>>(*call);
     return cudaGetLastError();
 }
 
@@ -321,6 +335,7 @@ extern "C" int NAME(HEAD_DIM)(const attention_call *call, void *stream)
     if (call->tile_rows != ROWS)
         return cudaErrorInvalidValue;
     if (call->dtype == DT_BF16)
-        return call->slopes ? launch<__nv_bfloat16, true>(call, stream) : launch<__nv_bfloat16, false>(call, stream);
+        return call->slopes ? launch<__nv_bfloat16, true>(call, stream)
+                            : launch<__nv_bfloat16, false>(call, stream);
     return call->slopes ? launch<__half, true>(call, stream) : launch<__half, false>(call, stream);
 }

@@ -1,9 +1,10 @@
-// Writes a step's keys and values to their cache pages and keeps the prefix maxima of the key norms.
-// SPDX-License-Identifier: Apache-2.0
-#include "launch.h"
-#include "number.cuh"
+/* Writes a step's keys and values to their cache pages and keeps the prefix maxima of the key norms.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/launch.h"
+#include "cuda/number.cuh"
 
-namespace {
+namespace
+{
 
 constexpr int WARPS = 8;
 
@@ -53,8 +54,10 @@ template <typename T> __global__ __launch_bounds__(WARPS * 32) void write_pages(
     for (int key = rows.first + warp; key < rows.last; key += WARPS) {
         int64_t row = sequence.first_row + static_cast<int64_t>(key - sequence.start);
         int to = key % PAGE_KEYS * call.head_dim, from = head * call.head_dim;
-        most = fmaxf(most, copy_row(k + to, static_cast<const T *>(call.k_rows) + row * call.k_stride + from, call.head_dim, lane));
-        copy_row(v + to, static_cast<const T *>(call.v_rows) + row * call.v_stride + from, call.head_dim, lane);
+        most = fmaxf(most, copy_row(k + to, static_cast<const T *>(call.k_rows) + row * call.k_stride + from,
+                                    call.head_dim, lane));
+        copy_row(v + to, static_cast<const T *>(call.v_rows) + row * call.v_stride + from, call.head_dim,
+                 lane);
     }
     if (rows.first % PAGE_KEYS == 0)
         for (int i = (rows.last - rows.index * PAGE_KEYS) * call.head_dim + static_cast<int>(threadIdx.x);
@@ -80,7 +83,8 @@ __global__ __launch_bounds__(32) void scan_norms(const cache_call call)
 {
     attention_sequence sequence = call.sequences[blockIdx.y];
     int head = static_cast<int>(blockIdx.x), lane = static_cast<int>(threadIdx.x);
-    int first = sequence.start / PAGE_KEYS, end = (sequence.start + sequence.rows + PAGE_KEYS - 1) / PAGE_KEYS;
+    int first = sequence.start / PAGE_KEYS,
+        end = (sequence.start + sequence.rows + PAGE_KEYS - 1) / PAGE_KEYS;
     const int32_t *pages = call.pages + sequence.first_page;
     float before = 0.0f; // of the last page to the left that was not dropped
     for (int i = first - 1; i >= 0; i--)
@@ -109,8 +113,8 @@ extern "C" int cache_write(const cache_call *call, void *stream)
 {
     if (call->sequence_count == 0 || call->max_rows == 0)
         return cudaSuccess;
-    dim3 grid(static_cast<unsigned>((call->max_rows + PAGE_KEYS - 2) / PAGE_KEYS + 1), static_cast<unsigned>(call->kv_heads),
-              static_cast<unsigned>(call->sequence_count));
+    dim3 grid(static_cast<unsigned>((call->max_rows + PAGE_KEYS - 2) / PAGE_KEYS + 1),
+              static_cast<unsigned>(call->kv_heads), static_cast<unsigned>(call->sequence_count));
     cudaStream_t queue = static_cast<cudaStream_t>(stream);
     if (call->dtype == DT_BF16)
         write_pages<__nv_bfloat16><<<grid, WARPS * 32, 0, queue>>>(*call);

@@ -1,15 +1,16 @@
-// Hopper's own instructions: barriers in shared memory, the tensor copy engine, warpgroup products.
-// SPDX-License-Identifier: Apache-2.0
-//
-// Tiles are stored as columns of 64 numbers (128 bytes a row), one column block after another, in the
-// copy engine's 128-byte swizzle: the 16-byte unit u of row r lies at unit u ^ (r % 8).
+/* Hopper's own instructions: barriers in shared memory, the tensor copy engine, warpgroup products.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Tiles are stored as columns of 64 numbers (128 bytes a row), one column block after another, in the
+ * copy engine's 128-byte swizzle: the 16-byte unit u of row r lies at unit u ^ (r % 8). */
 #pragma once
 
-#include "number.cuh"
+#include "cuda/number.cuh"
 
 #include <cuda.h>
 
-namespace hopper {
+namespace hopper
+{
 
 // ---- barriers ----
 static __device__ __forceinline__ void barrier_begin(uint32_t barrier, int arrivals)
@@ -25,7 +26,8 @@ static __device__ __forceinline__ void barrier_arrive(uint32_t barrier)
 // Arrives and announces bytes that the copy engine will deliver.
 static __device__ __forceinline__ void barrier_expect(uint32_t barrier, uint32_t bytes)
 {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+                 : "memory");
 }
 
 static __device__ __forceinline__ void barrier_wait(uint32_t barrier, uint32_t phase)
@@ -35,7 +37,8 @@ static __device__ __forceinline__ void barrier_wait(uint32_t barrier, uint32_t p
                  "again:\n"
                  "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
                  "@!done bra again;\n"
-                 "}" ::"r"(barrier), "r"(phase)
+                 "}" ::"r"(barrier),
+                 "r"(phase)
                  : "memory");
 }
 
@@ -97,10 +100,12 @@ template <int COUNT> static __device__ __forceinline__ void registers_less()
 }
 
 // ---- copy engine ----
-static __device__ __forceinline__ void copy_box(uint32_t to, const CUtensorMap *map, int column, int row, uint32_t barrier)
+static __device__ __forceinline__ void copy_box(uint32_t to, const CUtensorMap *map, int column, int row,
+                                                uint32_t barrier)
 {
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::
-                     "r"(to), "l"(map), "r"(column), "r"(row), "r"(barrier)
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, "
+                 "{%2, %3}], [%4];" ::"r"(to),
+                 "l"(map), "r"(column), "r"(row), "r"(barrier)
                  : "memory");
 }
 
@@ -114,7 +119,8 @@ static __device__ __forceinline__ void prefetch_map(const CUtensorMap *map)
 // depends on the layout (PTX manual, "Matrix descriptor").
 enum class layout : uint64_t { plain = 0, swizzle128 = 1 };
 
-static __device__ __forceinline__ uint64_t operand(uint32_t address, uint32_t leading, uint32_t stride, layout layout)
+static __device__ __forceinline__ uint64_t operand(uint32_t address, uint32_t leading, uint32_t stride,
+                                                   layout layout)
 {
     return static_cast<uint64_t>(address >> 4 & 0x3fff) | static_cast<uint64_t>(leading >> 4) << 16 |
            static_cast<uint64_t>(stride >> 4) << 32 | static_cast<uint64_t>(layout) << 62;
@@ -160,41 +166,45 @@ template <int COUNT> static __device__ __forceinline__ void hold(float (&d)[COUN
 #define D4(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
 #define D16(i) D4(i), D4(i + 4), D4(i + 8), D4(i + 12)
 #define D32(i) D16(i), D16(i + 16)
-#define NAMES32                                                                                                  \
-    "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28," \
+#define NAMES32                                                                                              \
+    "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%"   \
+    "27,%28,"                                                                                                \
     "%29,%30,%31}"
-#define NAMES64                                                                                                  \
-    "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28," \
-    "%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,"    \
+#define NAMES64                                                                                              \
+    "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%"   \
+    "27,%28,"                                                                                                \
+    "%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%"  \
+    "54,"                                                                                                    \
     "%55,%56,%57,%58,%59,%60,%61,%62,%63}"
 
 // d (64 x 128) = or += a (64 x 16, shared) · bᵀ (128 x 16, shared rows).
-#define MULTIPLY_SHARED(type)                                                                                     \
-    asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %66, 0;\n"                                                  \
-                 "wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type " " NAMES64                          \
-                 ", %64, %65, add, 1, 1, 0, 0;\n}"                                                                 \
-                 : D32(0), D32(32)                                                                                \
+#define MULTIPLY_SHARED(type)                                                                                \
+    asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %66, 0;\n"                                            \
+                 "wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type " " NAMES64                    \
+                 ", %64, %65, add, 1, 1, 0, 0;\n}"                                                           \
+                 : D32(0), D32(32)                                                                           \
                  : "l"(a), "l"(b), "r"(add))
 // d (64 x 128) = or += a (64 x 16, registers) · bᵀ (128 x 16, shared rows).
-#define MULTIPLY_ROWS(type)                                                                                       \
-    asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %69, 0;\n"                                                  \
-                 "wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type " " NAMES64                          \
-                 ", {%64,%65,%66,%67}, %68, add, 1, 1, 0;\n}"                                                      \
-                 : D32(0), D32(32)                                                                                \
+#define MULTIPLY_ROWS(type)                                                                                  \
+    asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %69, 0;\n"                                            \
+                 "wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type " " NAMES64                    \
+                 ", {%64,%65,%66,%67}, %68, add, 1, 1, 0;\n}"                                                \
+                 : D32(0), D32(32)                                                                           \
                  : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "l"(b), "r"(add))
 // d (64 x 64 or 128) += a (64 x 16, registers) · b (16 x 64 or 128, shared columns).
-#define MULTIPLY_COLUMNS128(type)                                                                                 \
-    asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type " " NAMES64                          \
-                 ", {%64,%65,%66,%67}, %68, 1, 1, 1, 1;"                                                           \
-                 : D32(0), D32(32)                                                                                \
+#define MULTIPLY_COLUMNS128(type)                                                                            \
+    asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type " " NAMES64                    \
+                 ", {%64,%65,%66,%67}, %68, 1, 1, 1, 1;"                                                     \
+                 : D32(0), D32(32)                                                                           \
                  : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "l"(b))
-#define MULTIPLY_COLUMNS64(type)                                                                                  \
-    asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32." type "." type " " NAMES32                           \
-                 ", {%32,%33,%34,%35}, %36, 1, 1, 1, 1;"                                                           \
-                 : D32(0)                                                                                         \
+#define MULTIPLY_COLUMNS64(type)                                                                             \
+    asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32." type "." type " " NAMES32                     \
+                 ", {%32,%33,%34,%35}, %36, 1, 1, 1, 1;"                                                     \
+                 : D32(0)                                                                                    \
                  : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "l"(b))
 
-template <typename T> static __device__ __forceinline__ void multiply_shared(float (&d)[64], uint64_t a, uint64_t b, int add)
+template <typename T>
+static __device__ __forceinline__ void multiply_shared(float (&d)[64], uint64_t a, uint64_t b, int add)
 {
     if constexpr (number<T>::is_bf16)
         MULTIPLY_SHARED("bf16");
@@ -203,8 +213,8 @@ template <typename T> static __device__ __forceinline__ void multiply_shared(flo
 }
 
 template <typename T>
-static __device__ __forceinline__ void multiply_rows(float (&d)[64], uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3,
-                                                     uint64_t b, int add)
+static __device__ __forceinline__ void multiply_rows(float (&d)[64], uint32_t a0, uint32_t a1, uint32_t a2,
+                                                     uint32_t a3, uint64_t b, int add)
 {
     if constexpr (number<T>::is_bf16)
         MULTIPLY_ROWS("bf16");
@@ -213,8 +223,8 @@ static __device__ __forceinline__ void multiply_rows(float (&d)[64], uint32_t a0
 }
 
 template <typename T>
-static __device__ __forceinline__ void multiply_columns(float (&d)[64], uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3,
-                                                        uint64_t b)
+static __device__ __forceinline__ void multiply_columns(float (&d)[64], uint32_t a0, uint32_t a1, uint32_t a2,
+                                                        uint32_t a3, uint64_t b)
 {
     if constexpr (number<T>::is_bf16)
         MULTIPLY_COLUMNS128("bf16");
@@ -223,8 +233,8 @@ static __device__ __forceinline__ void multiply_columns(float (&d)[64], uint32_t
 }
 
 template <typename T>
-static __device__ __forceinline__ void multiply_columns(float (&d)[32], uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3,
-                                                        uint64_t b)
+static __device__ __forceinline__ void multiply_columns(float (&d)[32], uint32_t a0, uint32_t a1, uint32_t a2,
+                                                        uint32_t a3, uint64_t b)
 {
     if constexpr (number<T>::is_bf16)
         MULTIPLY_COLUMNS64("bf16");

@@ -17,10 +17,10 @@ extern "C" {
 /* Keys in a cache page. A page holds, for every KV head, this many keys of head_dim numbers, one head
  * contiguous: [page][kv_head][PAGE_KEYS][head_dim]. */
 #define PAGE_KEYS 128
-/* Query rows that one work item of the decode kernel packs: rows × (heads / kv_heads) ≤ this. */
+/* Query rows that one decode block packs into a matrix: rows of a sequence × heads of a group. */
 #define DECODE_ROWS 16
-/* Most parts that one sequence's keys are split into. */
-#define DECODE_SPLITS 64
+/* Most granules that one sequence's keys are split into. */
+#define DECODE_GRANULES 64
 
 /* A sequence's new rows in the step; its keys 0 … start+rows-1 are in the cache. */
 struct attention_sequence {
@@ -35,10 +35,15 @@ struct attention_tile {
     int32_t sequence, first; /* rows first … of the sequence, up to the kernel's tile height */
 };
 
-/* A part of one sequence's keys (decode): part `split` of `splits`. */
+/* Work of one decode block: a run of granules of one sequence's keys, for each KV head. A granule's
+ * borders depend on its sequence alone, and granules are merged in order: so a sequence's bytes do not
+ * depend on how its granules are dealt to blocks, nor on what else is in the batch. */
 struct attention_part {
-    int32_t sequence, split, splits;
-    int32_t first_slot; /* of its sequence in the scratch of partial results */
+    struct attention_sequence sequence;
+    int32_t first_packed;      /* first of its DECODE_ROWS packed rows: row · group + head in the group */
+    int32_t granule, granules; /* the first and how many */
+    int32_t all_granules, all_parts; /* of the sequence's packed rows */
+    int32_t first_slot;              /* where their results begin in the scratch */
 };
 
 struct attention_call {
@@ -64,8 +69,9 @@ struct attention_call {
 
     const struct attention_part *parts; /* decode */
     int part_count;
-    float *partial;   /* scratch: slots · kv_heads results of attention_slot_floats() */
-    int32_t *tickets; /* [ATTENTION_TICKETS + slots · kv_heads]: zero before the first call; left zero by every call */
+    float *partial; /* scratch: slots · kv_heads results of attention_slot_floats() */
+    /* [ATTENTION_TICKETS + slots · kv_heads]: zero before the first call; left zero by every call */
+    int32_t *tickets;
 };
 #define ATTENTION_TICKETS 2 /* the first belong to prefill */
 
@@ -79,6 +85,8 @@ enum attention_kernel { ATTENTION_AUTO, ATTENTION_MMA, ATTENTION_HOPPER };
 int attention_tile_rows(const struct attention_call *call, enum attention_kernel kernel);
 int attention_prefill(const struct attention_call *call, enum attention_kernel kernel, void *stream);
 int attention_decode(const struct attention_call *call, void *stream);
+/* How many decode blocks the current device runs at once. */
+int attention_decode_blocks(void);
 
 /* One kernel per head size; found by attention.cu's table. */
 typedef int attention_launch(const struct attention_call *call, void *stream);

@@ -1,8 +1,8 @@
-// Which keys a query may see, and which key tiles a query tile has to walk through.
-// SPDX-License-Identifier: Apache-2.0
+/* Which keys a query may see, and which key tiles a query tile has to walk through.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "launch.h"
+#include "cuda/launch.h"
 
 #include <limits.h>
 

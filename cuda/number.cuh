@@ -1,5 +1,5 @@
-// bf16 and f16 as template parameters: packing, unpacking and the tensor-core instruction.
-// SPDX-License-Identifier: Apache-2.0
+/* bf16 and f16 as template parameters: packing, unpacking and the tensor-core instruction.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include <cuda_bf16.h>
@@ -67,4 +67,17 @@ static __device__ __forceinline__ float logarithm2(float x)
     float y;
     asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
+}
+
+// The sum of the squares of eight numbers.
+template <typename T> static __device__ __forceinline__ float squares(uint4 unit)
+{
+    uint32_t word[4] = {unit.x, unit.y, unit.z, unit.w};
+    float sum = 0.0f;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        float2 pair = number<T>::unpack(word[i]);
+        sum = fmaf(pair.x, pair.x, fmaf(pair.y, pair.y, sum));
+    }
+    return sum;
 }

@@ -1,11 +1,11 @@
-// The online softmax of one score tile, in the register layout that mma and wgmma share.
-// SPDX-License-Identifier: Apache-2.0
-//
-// A thread holds, for two rows (r = 0, 1), columns 8i + 2·(lane % 4) + {0, 1}: score[4i + 2r + {0, 1}].
-// The four lanes of a quad hold a row together. All exponents are base 2.
+/* The online softmax of one score tile, in the register layout that mma and wgmma share.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A thread holds, for two rows (r = 0, 1), columns 8i + 2·(lane % 4) + {0, 1}: score[4i + 2r + {0, 1}].
+ * The four lanes of a quad hold a row together. All exponents are base 2. */
 #pragma once
 
-#include "number.cuh"
+#include "cuda/number.cuh"
 
 static __device__ __forceinline__ float quad_max(float x)
 {
@@ -33,7 +33,8 @@ struct softmax {
     // running maximum and sum. factor must be positive. rescale: what earlier sums and outputs must
     // be multiplied by.
     template <int BLOCKS>
-    __device__ __forceinline__ void tile(float (&score)[BLOCKS * 4], float factor, float shift, float (&rescale)[2])
+    __device__ __forceinline__ void tile(float (&score)[BLOCKS * 4], float factor, float shift,
+                                         float (&rescale)[2])
     {
 #pragma unroll
         for (int r = 0; r < 2; r++) {

@@ -1,9 +1,9 @@
-// Pieces of a tile in shared memory: asynchronous copies into it, matrix fragments out of it.
-// SPDX-License-Identifier: Apache-2.0
-//
-// A tile is rows of `head_dim` numbers, each row padded by 16 bytes: then the eight rows that one
-// ldmatrix reads lie in eight different groups of four banks, for every head size here (the row
-// length in 16-byte units is odd).
+/* Pieces of a tile in shared memory: asynchronous copies into it, matrix fragments out of it.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A tile is rows of `head_dim` numbers, each row padded by 16 bytes: then the eight rows that one
+ * ldmatrix reads lie in eight different groups of four banks, for every head size here (the row
+ * length in 16-byte units is odd). */
 #pragma once
 
 #include <stdint.h>
@@ -18,7 +18,8 @@ static __device__ __forceinline__ uint32_t shared_address(const void *pointer)
 // Copies 16 bytes past the L1; writes zeros instead when keep is false.
 static __device__ __forceinline__ void copy_async(uint32_t to, const void *from, bool keep)
 {
-    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(keep ? 16 : 0)
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
+                 "r"(keep ? 16 : 0)
                  : "memory");
 }
 
@@ -68,7 +69,8 @@ template <int DIM> static __device__ __forceinline__ int fragment_bt(int lane)
 // rows … rows+count-1 of a matrix with `stride` numbers a row, by all THREADS threads; rows from
 // `valid` on become zeros.
 template <typename T, int DIM, int ROWS, int THREADS>
-static __device__ __forceinline__ void tile_load(uint32_t tile, const T *from, int64_t stride, int valid, int thread)
+static __device__ __forceinline__ void tile_load(uint32_t tile, const T *from, int64_t stride, int valid,
+                                                 int thread)
 {
     constexpr int chunks = DIM / 8;
 #pragma unroll
@@ -76,6 +78,7 @@ static __device__ __forceinline__ void tile_load(uint32_t tile, const T *from, i
         int chunk = i * THREADS + thread;
         int row = chunk / chunks, column = chunk % chunks * 8;
         bool keep = row < valid;
-        copy_async(tile + (row * tile_row<DIM> + column) * 2, from + (keep ? row * stride + column : 0), keep);
+        copy_async(tile + (row * tile_row<DIM> + column) * 2, from + (keep ? row * stride + column : 0),
+                   keep);
     }
 }

@@ -3,8 +3,9 @@
 AC_DEFUN([LL_CUDA], [
   AC_ARG_WITH([cuda], [AS_HELP_STRING([--with-cuda=auto|yes|no|PATH], [build the CUDA plug-in (auto: when nvcc is found)])],
               [], [with_cuda=auto])
-  AC_ARG_WITH([cuda-arch], [AS_HELP_STRING([--with-cuda-arch=LIST], [comma-separated targets, e.g. sm_80,sm_90a (default: all supported)])],
-              [], [with_cuda_arch=default])
+  AC_ARG_WITH([cuda-arch], [AS_HELP_STRING([--with-cuda-arch=LIST|all],
+              [comma-separated targets (default: sm_80,sm_90a; all: what releases carry)])],
+              [], [with_cuda_arch=sm_80,sm_90a])
   NVCC=
   AS_CASE([$with_cuda],
     [no], [],
@@ -13,5 +14,12 @@ AC_DEFUN([LL_CUDA], [
   AS_IF([test -z "$NVCC" && test "x$with_cuda" != xno && test "x$with_cuda" != xauto],
         [AC_MSG_ERROR([nvcc was not found; install the CUDA toolkit or use --without-cuda])])
   AC_SUBST([NVCC])
-  AC_SUBST([CUDA_ARCH], [$with_cuda_arch])
+  AS_IF([test "x$with_cuda_arch" = xall], [with_cuda_arch=sm_80,sm_89,sm_90a,sm_100,sm_120])
+  CUDA_GENCODE=
+  for ll_arch in `echo "$with_cuda_arch" | tr ',' ' '`; do
+    AS_CASE([$ll_arch],
+      [sm_*], [CUDA_GENCODE="$CUDA_GENCODE -gencode=arch=compute_${ll_arch#sm_},code=$ll_arch"],
+      [AC_MSG_ERROR([--with-cuda-arch: $ll_arch is no target like sm_90a])])
+  done
+  AC_SUBST([CUDA_GENCODE])
   AM_CONDITIONAL([CUDA], [test -n "$NVCC"])])

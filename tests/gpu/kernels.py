@@ -35,6 +35,10 @@ class CacheCall(c.Structure):
                 ("sequence_count", c.c_int), ("max_rows", c.c_int)]
 
 
+class Shape(c.Structure):
+    _fields_ = [(n, c.c_int) for n in ("heads", "kv_heads", "tile_rows", "blocks")]
+
+
 class Counts(c.Structure):
     _fields_ = [("tiles", c.c_int), ("parts", c.c_int), ("slots", c.c_int)]
 
@@ -89,9 +93,10 @@ class Attention:
                     k=self.k.data_ptr(), v=self.v.data_ptr(), k_norms=self.norms.data_ptr(), pages=self.pages.data_ptr(),
                     sequences=self.sequences.data_ptr())
         call.tile_rows = lib.attention_tile_rows(c.byref(call), self.kernel)
-        n = lib.attention_plan_count(new, count, self.heads, self.kv_heads, call.tile_rows)
-        tiles, parts = (c.c_int32 * (2 * n.tiles))(), (c.c_int32 * (4 * n.parts))()
-        lib.attention_plan_fill(new, count, self.heads, self.kv_heads, call.tile_rows, tiles, parts)
+        shape = Shape(self.heads, self.kv_heads, call.tile_rows, lib.attention_decode_blocks())
+        n = lib.attention_plan_count(new, count, c.byref(shape))
+        tiles, parts = (c.c_int32 * (2 * n.tiles))(), (c.c_int32 * (11 * n.parts))()
+        lib.attention_plan_fill(new, count, c.byref(shape), tiles, parts)
         self.tiles, self.parts = device_bytes(tiles) if n.tiles else None, device_bytes(parts) if n.parts else None
         slots = n.slots * self.kv_heads
         self.partial = torch.empty(max(1, slots * DECODE_ROWS * (dim + 2)), device="cuda")

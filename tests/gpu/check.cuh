@@ -3,8 +3,8 @@
 #ifndef TESTS_GPU_CHECK_H
 #define TESTS_GPU_CHECK_H
 
-#include "attention_plan.h"
-#include "launch.h"
+#include "cuda/attention_plan.h"
+#include "cuda/launch.h"
 
 #include <cstdint>
 #include <vector>
@@ -44,8 +44,8 @@ struct test_case {
 
 // Host copies of everything; numbers are exactly those on the device.
 struct test_data {
-    std::vector<float> q, k, v;         // q [rows][heads][dim]; k, v [sequence keys][kv_heads][dim]
-    std::vector<int64_t> first_key;     // of each sequence in k and v
+    std::vector<float> q, k, v;     // q [rows][heads][dim]; k, v [sequence keys][kv_heads][dim]
+    std::vector<int64_t> first_key; // of each sequence in k and v
     std::vector<attention_sequence> sequences;
     std::vector<int32_t> pages;
     std::vector<float> slopes;
@@ -55,6 +55,7 @@ struct test_data {
 test_data make_data(const test_case &test, random_source &random);
 
 // softmax(q·k …)·v of one row and head, in double. lost: the share of the mass at keys before `from`.
-std::vector<double> true_attention(const test_case &test, const test_data &data, int sequence, int row, int head);
+std::vector<double> true_attention(const test_case &test, const test_data &data, int sequence, int row,
+                                   int head);
 
 #endif

@@ -1,6 +1,6 @@
-// Random inputs, a paged cache and a double-precision truth for the attention tests.
-// SPDX-License-Identifier: Apache-2.0
-#include "check.h"
+/* Random inputs, a paged cache and a double-precision truth for the attention tests.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "gpu/check.cuh"
 
 #include <algorithm>
 #include <cmath>
@@ -97,8 +97,11 @@ static void shape_keys(test_data &data, const test_case &test, random_source &ra
         if (test.data == DATA_FAR_KEY)
             point(data, test, data.first_key[s], sequence.first_row + sequence.rows - 1, 40.0f);
         for (int i = 0; test.data == DATA_OUTLIER && i < 5; i++)
-            point(data, test, data.first_key[s] + static_cast<int64_t>(random.next() % static_cast<uint64_t>(keys)),
-                  sequence.first_row + static_cast<int64_t>(random.next() % static_cast<uint64_t>(sequence.rows)), 20.0f);
+            point(data, test,
+                  data.first_key[s] + static_cast<int64_t>(random.next() % static_cast<uint64_t>(keys)),
+                  sequence.first_row +
+                      static_cast<int64_t>(random.next() % static_cast<uint64_t>(sequence.rows)),
+                  20.0f);
     }
 }
 
@@ -139,7 +142,8 @@ test_data make_data(const test_case &test, random_source &random)
         keys += start + rows;
     }
     size_t row = static_cast<size_t>(test.head_dim);
-    data.q = normals(static_cast<size_t>(data.rows * test.heads) * row, test.data == DATA_SMALL ? 0.35f : 1.0f, test.dtype, random);
+    data.q = normals(static_cast<size_t>(data.rows * test.heads) * row,
+                     test.data == DATA_SMALL ? 0.35f : 1.0f, test.dtype, random);
     data.k = normals(static_cast<size_t>(keys * test.kv_heads) * row, 1.0f, test.dtype, random);
     data.v = normals(static_cast<size_t>(keys * test.kv_heads) * row, 1.0f, test.dtype, random);
     shape_keys(data, test, random);
@@ -149,17 +153,23 @@ test_data make_data(const test_case &test, random_source &random)
     return data;
 }
 
-std::vector<double> true_attention(const test_case &test, const test_data &data, int sequence, int row, int head)
+std::vector<double> true_attention(const test_case &test, const test_data &data, int sequence, int row,
+                                   int head)
 {
     const attention_sequence &s = data.sequences[static_cast<size_t>(sequence)];
     int position = s.start + row, kv_head = head / (test.heads / test.kv_heads);
     size_t dim = static_cast<size_t>(test.head_dim);
-    const float *q = &data.q[(static_cast<size_t>(s.first_row + row) * static_cast<size_t>(test.heads) + static_cast<size_t>(head)) * dim];
+    const float *q = &data.q[(static_cast<size_t>(s.first_row + row) * static_cast<size_t>(test.heads) +
+                              static_cast<size_t>(head)) *
+                             dim];
     double scale = static_cast<float>(1.0 / std::sqrt(test.head_dim)), most = -INFINITY, sum = 0.0;
     std::vector<double> scores(static_cast<size_t>(position) + 1, -INFINITY), out(dim, 0.0);
     auto at = [&](int key) {
-        return ((static_cast<size_t>(data.first_key[static_cast<size_t>(sequence)]) + static_cast<size_t>(key)) *
-                    static_cast<size_t>(test.kv_heads) + static_cast<size_t>(kv_head)) * dim;
+        return ((static_cast<size_t>(data.first_key[static_cast<size_t>(sequence)]) +
+                 static_cast<size_t>(key)) *
+                    static_cast<size_t>(test.kv_heads) +
+                static_cast<size_t>(kv_head)) *
+               dim;
     };
     for (int key = 0; key <= position; key++) {
         bool seen = test.window == 0 || position - key < test.window || key < test.sinks;
