@@ -135,20 +135,26 @@ __device__ __forceinline__ range keys_range(const attention_call &call, const wo
     return range;
 }
 
-// One warp's stages of shared memory.
+// One warp's stages of shared memory. Page numbers are read a round before they are needed: a copy that
+// waits for its page number would hold up everything behind it.
 template <typename T> struct stream {
     const attention_call &call;
     const work &work;
     const range &range;
     uint32_t stages;
     int lane;
+    int page; // of the chunk to be loaded next
 
-    // Chunk at `index` of the range.
-    __device__ __forceinline__ void load(int stage, int index, bool wanted) const
+    __device__ __forceinline__ void look_up(int index, int stop)
     {
-        if (wanted) {
+        page = index < stop ? work.pages[range.key(index) / PAGE_KEYS] : -1;
+    }
+
+    // Chunk at `index` of the range, when it is before stop; then looks up the one at `next`.
+    __device__ __forceinline__ void load(int stage, int index, int next, int stop)
+    {
+        if (index < stop) {
             int key = range.key(index);
-            int page = work.pages[key / PAGE_KEYS];
             int64_t head_page = static_cast<int64_t>(max(page, 0)) * call.kv_heads + work.kv_head;
             int64_t from = (head_page * PAGE_KEYS + key % PAGE_KEYS) * HEAD_DIM;
             uint32_t to = stages + stage * STAGE * 2;
@@ -159,6 +165,7 @@ template <typename T> struct stream {
                                               HEAD_DIM, valid, lane);
         }
         copy_commit();
+        look_up(next, stop);
     }
 };
 
@@ -167,19 +174,25 @@ struct rows2 {     // what a thread's two packed rows need
     int position[2];
 };
 
+// Even and odd steps are summed apart: two short chains instead of a long one.
 template <typename T>
 __device__ __forceinline__ void chunk_scores(float (&score)[8], const uint32_t (&q)[STEPS][4], uint32_t k)
 {
+    float odd[8];
 #pragma unroll
     for (int i = 0; i < 8; i++)
-        score[i] = 0.0f;
+        score[i] = odd[i] = 0.0f;
 #pragma unroll
     for (int step16 = 0; step16 < STEPS; step16++) {
         uint32_t b[4];
         load_matrix(b, k + step16 * 32);
-        number<T>::multiply(&score[0], q[step16], b[0], b[1]);
-        number<T>::multiply(&score[4], q[step16], b[2], b[3]);
+        float(&sum)[8] = step16 % 2 ? odd : score;
+        number<T>::multiply(&sum[0], q[step16], b[0], b[1]);
+        number<T>::multiply(&sum[4], q[step16], b[2], b[3]);
     }
+#pragma unroll
+    for (int i = 0; i < 8; i++)
+        score[i] += odd[i];
 }
 
 template <typename T>
@@ -198,20 +211,24 @@ __device__ __forceinline__ void chunk_values(float (&out)[OUTPUTS * 4], const fl
     }
 }
 
-// Bias and mask of one chunk; key: of this thread's first column.
-__device__ __forceinline__ void chunk_bias(float (&score)[8], const attention_call &call, const rows2 &rows,
-                                           int key, bool hide)
+// Softcap, bias and mask of one chunk; key: of this thread's first column.
+__device__ __forceinline__ void chunk_bias(float (&score)[8], const attention_call &call, const mask &mask,
+                                           const rows2 &rows, int key, bool hide)
 {
-    mask mask(call);
+    if (call.softcap > 0.0f)
+#pragma unroll
+        for (int i = 0; i < 8; i++)
+            score[i] = call.softcap / call.scale * tanhf(score[i] * call.scale / call.softcap);
 #pragma unroll
     for (int i = 0; i < 8; i++) {
         int r = (i >> 1) & 1, column = key + 8 * (i / 4) + (i & 1);
-        if (call.softcap > 0.0f)
-            score[i] = call.softcap / call.scale * tanhf(score[i] * call.scale / call.softcap);
         score[i] = fmaf(rows.step[r], static_cast<float>(column - rows.position[r]), score[i]);
-        if (hide && !mask.sees(rows.position[r], column))
-            score[i] = -INFINITY;
     }
+    if (hide)
+#pragma unroll
+        for (int i = 0; i < 8; i++)
+            if (!mask.sees(rows.position[(i >> 1) & 1], key + 8 * (i / 4) + (i & 1)))
+                score[i] = -INFINITY;
 }
 
 // Merges `count` results of the packed rows; outputs and headers (maxima, sums) lie that many floats
@@ -228,7 +245,7 @@ __device__ __forceinline__ void merge(const float *outputs, int64_t outputs_apar
         float base = most == -INFINITY ? 0.0f : most, sum = 0.0f;
         float4 total = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
         const float *from = outputs + row * HEAD_DIM + column;
-#pragma unroll 16
+#pragma unroll 32
         for (int i = 0; i < count; i++) {
             float share = power2(headers[i * headers_apart + row] - base);
             sum = fmaf(share, headers[i * headers_apart + DECODE_ROWS + row], sum);
@@ -243,17 +260,18 @@ __device__ __forceinline__ void merge(const float *outputs, int64_t outputs_apar
     }
 }
 
-// Counts a block in; true in every thread of the last one, which then sees what the others wrote.
+// Counts a block in; true in every thread of the last one, which then sees what the others wrote: the
+// block's barrier orders its writes before the count, and the count releases and acquires them.
 __device__ __forceinline__ bool last_to_arrive(int32_t *ticket, int count, int thread)
 {
     __shared__ bool last;
-    __threadfence();
     __syncthreads();
     if (thread == 0) {
-        last = atomicAdd(ticket, 1) == count - 1;
+        int before;
+        asm volatile("atom.add.acq_rel.gpu.global.s32 %0, [%1], 1;" : "=r"(before) : "l"(ticket) : "memory");
+        last = before == count - 1;
         if (last)
             *ticket = 0;
-        __threadfence();
     }
     __syncthreads();
     return last;
@@ -375,10 +393,11 @@ __global__ __launch_bounds__(WARPS * 32, 2) void decode(const __grid_constant__ 
     int index = border(work.part.granule) + warp * CHUNK;
     int stop = min(range.count(), border(work.part.granule + work.part.granules));
 
-    stream<T> stream = {call, work, range, shared_address(streams + warp * STAGES * STAGE), lane};
+    stream<T> stream = {call, work, range, shared_address(streams + warp * STAGES * STAGE), lane, -1};
+    stream.look_up(index, stop);
 #pragma unroll
     for (int stage = 0; stage < STAGES - 1; stage++)
-        stream.load(stage, index + stage * ROUND, index + stage * ROUND < stop);
+        stream.load(stage, index + stage * ROUND, index + (stage + 1) * ROUND, stop);
     if (!skipping)
         load_queries<T, THREADS>(call, work, q_tile, thread);
 
@@ -405,7 +424,7 @@ __global__ __launch_bounds__(WARPS * 32, 2) void decode(const __grid_constant__ 
         for (int last = border(granule + 1) + warp * CHUNK; index < last; index += ROUND) {
             int ahead = stage == 0 ? STAGES - 1 : stage - 1, later = index + (STAGES - 1) * ROUND;
             __syncwarp(); // every lane has read the stage that is filled next
-            stream.load(ahead, later, later < stop);
+            stream.load(ahead, later, later + ROUND, stop);
             copy_wait<STAGES - 1>();
             __syncwarp(); // every lane's copies are here
             uint32_t base = stream.stages + stage * STAGE * 2;
@@ -416,7 +435,7 @@ __global__ __launch_bounds__(WARPS * 32, 2) void decode(const __grid_constant__ 
             float score[8];
             chunk_scores<T>(score, q, base + k_lane);
             bool whole = mask.whole(work.position(0), work.position(DECODE_ROWS - 1), key, key + CHUNK - 1);
-            chunk_bias(score, call, rows, key + 2 * (lane & 3), !whole);
+            chunk_bias(score, call, mask, rows, key + 2 * (lane & 3), !whole);
             if (work.part.sequence.holes && work.pages[key / PAGE_KEYS] < 0)
 #pragma unroll
                 for (int i = 0; i < 8; i++)

@@ -6,6 +6,7 @@
 
 /* A granule is long enough to be worth a partial result. */
 #define GRANULE_KEYS 256
+#define MOST_WAVES 16
 /* Packed rows that decode takes: beyond these, prefill reads the keys fewer times. */
 #define MOST_PACKED (4 * DECODE_ROWS)
 /* What heads that run side by side may hold of the L2 (60 MB on an H200, 40 MB on an A100). */
@@ -32,8 +33,8 @@ static int row_blocks(const struct attention_sequence *sequence, const struct at
     return (packed_rows(sequence, shape) + DECODE_ROWS - 1) / DECODE_ROWS;
 }
 
-/* Granules a part: one while the card has room for all, then as many as fill it once, then as many as
- * fill it four times (so that a late block does not leave it idle). */
+/* Granules a part: one while the card has room for all, then as many as fill it once, and beyond that
+ * as many as fill it MOST_WAVES times (so that a late block does not leave it idle). */
 static int granules_a_part(const struct attention_sequence *sequences, int count,
                            const struct attention_shape *shape)
 {
@@ -42,8 +43,8 @@ static int granules_a_part(const struct attention_sequence *sequences, int count
         if (attention_is_decode(&sequences[i], shape))
             items += (int64_t)granules_of(&sequences[i]) * row_blocks(&sequences[i], shape) * shape->kv_heads;
     int64_t room = shape->blocks > 0 ? shape->blocks : 1;
-    if (items > 4 * room)
-        room *= 4;
+    if (items > MOST_WAVES * room)
+        room *= MOST_WAVES;
     int64_t each = (items + room - 1) / room;
     return each < 1 ? 1 : each < DECODE_GRANULES ? (int)each : DECODE_GRANULES;
 }

@@ -16,10 +16,10 @@ AC_DEFUN([LL_CUDA], [
   AC_SUBST([NVCC])
   AS_IF([test "x$with_cuda_arch" = xall], [with_cuda_arch=sm_80,sm_89,sm_90a,sm_100,sm_120])
   CUDA_GENCODE=
-  for ll_arch in `echo "$with_cuda_arch" | tr ',' ' '`; do
-    AS_CASE([$ll_arch],
-      [sm_*], [CUDA_GENCODE="$CUDA_GENCODE -gencode=arch=compute_${ll_arch#sm_},code=$ll_arch"],
-      [AC_MSG_ERROR([--with-cuda-arch: $ll_arch is no target like sm_90a])])
+  for ll_number in `echo "$with_cuda_arch" | tr ',' ' ' | sed 's/sm_//g'`; do
+    AS_CASE([$ll_number],
+      [[[0-9]*]], [CUDA_GENCODE="$CUDA_GENCODE -gencode=arch=compute_$ll_number,code=sm_$ll_number"],
+      [AC_MSG_ERROR([--with-cuda-arch: $ll_number is no target like sm_90a])])
   done
   AC_SUBST([CUDA_GENCODE])
   AM_CONDITIONAL([CUDA], [test -n "$NVCC"])])

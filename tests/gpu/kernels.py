@@ -63,7 +63,7 @@ def device_bytes(array):
 class Attention:
     """One call: q [rows, heads, dim], k and v [keys of all sequences, kv_heads, dim], sequences [(start, rows)]."""
 
-    def __init__(self, lib, q, k, v, sequences, alibi=False, reach=0.0, window=0, sinks=0, kernel="auto"):
+    def __init__(self, lib, q, k, v, sequences, alibi=False, reach=0.0, window=0, sinks=0, kernel="auto", shuffle=True):
         self.lib, self.kernel = lib, KERNELS[kernel]
         self.heads, self.kv_heads, dim = q.shape[1], k.shape[1], q.shape[2]
         self.q, self.out = q, torch.empty_like(q)
@@ -75,7 +75,8 @@ class Attention:
             new[i] = Sequence(row, rows, start, len(tables), 0)
             tables += [0] * pages
             row, key = row + rows, key + start + rows
-        self.pages = torch.randperm(len(tables), device="cuda").to(torch.int32)
+        order = torch.randperm if shuffle else torch.arange
+        self.pages = order(len(tables), device="cuda").to(torch.int32)
         self.k = torch.empty(len(tables), self.kv_heads, PAGE, dim, dtype=q.dtype, device="cuda")
         self.v = torch.empty_like(self.k)
         self.norms = torch.empty(len(tables), self.kv_heads, device="cuda")
