@@ -47,8 +47,9 @@ struct reach {
 
     // Before any score is known: the furthest distance that can matter to a row with this bound, when
     // every nearer key is there. The row keeps at least
-    // 2^(-bound·norm) (1 - 2^(-slope·d)) / (1 - 2^-slope), so d is far enough when 2·bound·norm - slope·d - log2(1 - 2^(-slope·d)) ≤ log2 share; the last
-    // term is at most 1 once slope·d ≥ 1.
+    // 2^(-bound·norm) (1 - 2^(-slope·d)) / (1 - 2^-slope), so d is far enough when
+    // 2·bound·norm - slope·d - log2(1 - 2^(-slope·d)) ≤ log2 share; the last term is at most 1 once
+    // slope·d ≥ 1.
     __device__ __forceinline__ float furthest(float bound, float norm) const
     {
         float bits = fmaf(2.0f * bound, norm, 1.0f + slack - log_share);
