@@ -174,9 +174,34 @@ struct rows2 {     // what a thread's two packed rows need
     int position[2];
 };
 
+// The queries as the products' first operand: in registers where there is room, else in the tile.
+constexpr bool QUERIES_HELD = HEAD_DIM <= 128;
+struct queries {
+    uint32_t held[QUERIES_HELD ? STEPS : 1][4];
+    uint32_t address; // of this lane in the tile
+
+    __device__ __forceinline__ explicit queries(uint32_t address) : address(address)
+    {
+#pragma unroll
+        for (int step16 = 0; QUERIES_HELD && step16 < STEPS; step16++)
+            load_matrix(held[step16], address + step16 * 32);
+    }
+
+    __device__ __forceinline__ void get(uint32_t (&a)[4], int step16) const
+    {
+        if constexpr (QUERIES_HELD) {
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                a[i] = held[step16][i];
+        } else {
+            load_matrix(a, address + step16 * 32);
+        }
+    }
+};
+
 // Even and odd steps are summed apart: two short chains instead of a long one.
 template <typename T>
-__device__ __forceinline__ void chunk_scores(float (&score)[8], const uint32_t (&q)[STEPS][4], uint32_t k)
+__device__ __forceinline__ void chunk_scores(float (&score)[8], const queries &queries, uint32_t k)
 {
     float odd[8];
 #pragma unroll
@@ -184,11 +209,12 @@ __device__ __forceinline__ void chunk_scores(float (&score)[8], const uint32_t (
         score[i] = odd[i] = 0.0f;
 #pragma unroll
     for (int step16 = 0; step16 < STEPS; step16++) {
-        uint32_t b[4];
+        uint32_t a[4], b[4];
+        queries.get(a, step16);
         load_matrix(b, k + step16 * 32);
         float(&sum)[8] = step16 % 2 ? odd : score;
-        number<T>::multiply(&sum[0], q[step16], b[0], b[1]);
-        number<T>::multiply(&sum[4], q[step16], b[2], b[3]);
+        number<T>::multiply(&sum[0], a, b[0], b[1]);
+        number<T>::multiply(&sum[4], a, b[2], b[3]);
     }
 #pragma unroll
     for (int i = 0; i < 8; i++)
@@ -401,10 +427,7 @@ __global__ __launch_bounds__(WARPS * 32, 2) void decode(const __grid_constant__ 
     if (!skipping)
         load_queries<T, THREADS>(call, work, q_tile, thread);
 
-    uint32_t q[STEPS][4];
-#pragma unroll
-    for (int step16 = 0; step16 < STEPS; step16++)
-        load_matrix(q[step16], shared_address(q_tile + fragment_a<HEAD_DIM>(lane) + step16 * 16));
+    queries queries(shared_address(q_tile + fragment_a<HEAD_DIM>(lane)));
     rows2 rows;
 #pragma unroll
     for (int r = 0; r < 2; r++) {
@@ -433,7 +456,7 @@ __global__ __launch_bounds__(WARPS * 32, 2) void decode(const __grid_constant__ 
                 continue;
             int key = range.key(index);
             float score[8];
-            chunk_scores<T>(score, q, base + k_lane);
+            chunk_scores<T>(score, queries, base + k_lane);
             bool whole = mask.whole(work.position(0), work.position(DECODE_ROWS - 1), key, key + CHUNK - 1);
             chunk_bias(score, call, mask, rows, key + 2 * (lane & 3), !whole);
             if (work.part.sequence.holes && work.pages[key / PAGE_KEYS] < 0)
