@@ -10,7 +10,11 @@
 #include "base/mem.h"
 #include "document/sentence.h"
 
-enum { CHECK_SENTENCES = 256, MOST_OVERLAP = 2 /* sentences */ };
+enum {
+    CHECK_SENTENCES = 256,
+    MOST_OVERLAP = 2, /* sentences */
+    FULL_LINE = 40,   /* bytes; a line as long as this may have been broken because it was full */
+};
 
 /* Sentences tile the text: number i reaches from the end of the one before to its own end. */
 struct chunker {
@@ -81,6 +85,40 @@ static uint64_t section_tokens(const struct chunker *c, const struct doc_section
 
 /* ---- text of a window ------------------------------------------------------------------------ */
 
+/* A line break inside a sentence is where a line was full, not a mark of the author's: small models copy
+ * such breaks and lose the thread. Breaks after short lines (verses, tables) stay. */
+static bool is_soft_break(const struct ll_document *d, const struct doc_sentence *s, size_t at)
+{
+    const char *text = d->text.text;
+    if (at <= s->first || at >= s->last || d->paragraphs[s->paragraph].kind != PARAGRAPH_PROSE)
+        return false;
+    size_t start = at;
+    while (start > 0 && text[start - 1] != '\n' && at - start < FULL_LINE)
+        start--;
+    return at - start >= FULL_LINE;
+}
+
+static void put_unwrapped(const struct ll_document *d, size_t first, size_t last, struct strbuf *out)
+{
+    const char *text = d->text.text;
+    size_t sentence = document_sentence(d, first), from = first;
+    for (size_t at = first; at < last; at++) {
+        if (text[at] != '\n')
+            continue;
+        while (sentence < d->sentence_count && d->sentences[sentence].last <= at)
+            sentence++;
+        if (sentence == d->sentence_count || !is_soft_break(d, &d->sentences[sentence], at))
+            continue;
+        strbuf_append(out, text + from, at - from);
+        strbuf_putc(out, ' ');
+        while (at + 1 < last && (text[at + 1] == ' ' || text[at + 1] == '\t'))
+            at++;
+        from = at + 1;
+    }
+    if (from < last)
+        strbuf_append(out, text + from, last - from);
+}
+
 void window_text(const struct ll_document *d, const struct window *w, struct strbuf *out)
 {
     size_t first = w->text_first, last = w->last, start = out->length;
@@ -93,7 +131,7 @@ void window_text(const struct ll_document *d, const struct window *w, struct str
         document_path(d, w->section, WINDOW_PATH_MAX, out);
     if (out->length > start)
         strbuf_puts(out, "\n\n");
-    strbuf_append(out, text + first, last - first);
+    put_unwrapped(d, first, last, out);
 }
 
 static ll_status count_window(struct chunker *c, struct window *w)
@@ -145,7 +183,7 @@ static bool borders_large(const struct chunker *c, size_t i)
 static size_t forced_close(const struct chunker *c, size_t start, size_t end)
 {
     for (size_t i = start + 1; i < end; i++)
-        if (c->before[i] - c->before[start] >= c->room / 10 && borders_large(c, i))
+        if (c->before[i] - c->before[start] >= c->room / 6 && borders_large(c, i))
             return i;
     return end;
 }

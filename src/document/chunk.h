@@ -40,7 +40,8 @@ struct chunking {
 
 ll_status chunk_make(const struct chunking *chunking, struct window_list *ret, uint64_t *ret_tokens,
                      ll_error *error);
-/* What the model reads of a window: heading path, a blank line, overlap and own text, ends trimmed. */
+/* What the model reads of a window: heading path, a blank line, overlap and own text; ends trimmed, full
+ * lines of one sentence joined. */
 void window_text(const struct ll_document *document, const struct window *window, struct strbuf *out);
 void window_list_fini(struct window_list *list);
 

@@ -1,5 +1,6 @@
 /* The sentences that say most about a document, without any model.
  * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* memmem */
 #include "document/keysentence.h"
 
 #include <math.h>
@@ -7,7 +8,7 @@
 
 #include "document/sentence.h"
 
-enum { BEST = 8 /* most sentences picked of one window */, LONGEST_PLAIN = 60 /* words */ };
+enum { BEST = 8 /* most sentences picked of one window */, PLAIN = 28 /* words */ };
 
 /* ---- scores ---------------------------------------------------------------------------------- */
 
@@ -58,24 +59,42 @@ static bool leans_back(const char *text, size_t length)
     return false;
 }
 
+/* Frames, addresses and copyright lines are no statements. */
+static bool is_boilerplate(const char *text, size_t length)
+{
+    size_t marks = 0;
+    for (size_t i = 0; i < length; i++)
+        marks += text[i] != '\0' && strchr("*|_=~<>{}\\#", text[i]) != NULL;
+    return marks * 12 > length || (length > 9 && memcmp(text, "Copyright", 9) == 0) ||
+           memmem(text, length, "(C)", 3) || memmem(text, length, "\xC2\xA9", 2) ||
+           memmem(text, length, "://", 3);
+}
+
+/* Long sentences use up the words of an answer: beyond this many, what they say counts for less. */
+static double length_factor(size_t words)
+{
+    if (words < 7)
+        return 0.3;
+    return words > PLAIN ? (double)PLAIN / (double)words : 1.0;
+}
+
 double keysentence_score(const struct terms *terms, const char *text, size_t length)
 {
+    size_t marker = sentence_marker(text, length);
+    text += marker;
+    length -= marker;
     struct shape shape = measure(terms, text, length);
     if (shape.words == 0)
         return 0;
-    double score = shape.weight / sqrt(8.0 + (double)shape.words);
-    if (shape.words < 7)
-        score *= 0.3;
-    if (shape.words > LONGEST_PLAIN)
-        score *= 0.5;
-    else if (shape.words > 38)
-        score *= 0.8;
+    double score = shape.weight / sqrt(8.0 + (double)shape.words) * length_factor(shape.words);
     if (shape.numbers * 3 > shape.words || shape.shouted * 2 > shape.words)
         score *= 0.3;
     if (!sentence_is_closed(text, length))
         score *= 0.3;
     if (text[length - 1] == '?' || leans_back(text, length))
         score *= 0.6;
+    if (is_boilerplate(text, length))
+        score *= 0.1;
     unsigned char first = (unsigned char)text[0];
     if (first < 0x80 && !(first >= 'A' && first <= 'Z') && first != '"')
         score *= 0.5;
@@ -134,17 +153,19 @@ static size_t keep_best(const struct ll_document *d, struct pick *picks, size_t 
     return count;
 }
 
+/* Quoted without the bullet or number before its words. */
 static bool add_pick(const struct ll_document *d, const struct pick *pick, size_t window,
                      struct claim_list *out)
 {
     const struct doc_sentence *s = &d->sentences[pick->sentence];
+    size_t first = s->first + sentence_marker(d->text.text + s->first, s->last - s->first);
     struct claim claim = {.window = window,
-                          .first = s->first,
+                          .first = first,
                           .last = s->last,
                           .support = 1.0f,
                           .score = (float)pick->score,
                           .quoted = true};
-    return claim_add(out, d->text.text + s->first, s->last - s->first, &claim);
+    return claim_add(out, d->text.text + first, s->last - first, &claim);
 }
 
 bool keysentence_pick(const struct ll_document *d, const struct terms *terms, const struct window *w,

@@ -170,19 +170,13 @@ void map_task_fini(struct map_task *task)
 
 /* ---- sentences of an output ------------------------------------------------------------------ */
 
-/* "1. ", "- ", "* ", quotes around all of it: the form of an answer, not its words. */
-static size_t skip_marker(const char *text, size_t length)
+/* Where a blank line ends the block that begins at `at`: models like to repeat a heading above a text. */
+static size_t block_end(const char *text, size_t at, size_t length)
 {
-    size_t at = 0;
-    while (at < length && strchr(" \n\t-*#>", text[at]))
-        at++;
-    size_t digits = at;
-    while (digits < length && digits - at < 3 && text[digits] >= '0' && text[digits] <= '9')
-        digits++;
-    if (digits > at && digits + 1 < length && (text[digits] == '.' || text[digits] == ')') &&
-        text[digits + 1] == ' ')
-        at = digits + 2;
-    return at;
+    for (size_t i = at; i + 1 < length; i++)
+        if (text[i] == '\n' && text[i + 1] == '\n' && i > at)
+            return i;
+    return length;
 }
 
 ll_status map_sentences(const struct map_task *task, const struct checker *checker, bool strict,
@@ -191,17 +185,16 @@ ll_status map_sentences(const struct map_task *task, const struct checker *check
 {
     const char *text = strbuf_text(&task->output);
     size_t length = task->output.length;
-    for (size_t at = 0, step; at < length; at += step) {
-        size_t skip = skip_marker(text + at, length - at);
-        step = skip + sentence_length(text + at + skip, length - at - skip);
-        const char *sentence = text + at + skip;
-        size_t size = step - skip;
-        bool last = at + step >= length;
+    for (size_t at = 0, size; at < length; at += size) {
+        at += sentence_marker(text + at, length - at);
+        size = sentence_length(text + at, block_end(text, at, length) - at);
+        const char *sentence = text + at;
+        bool finished = at + size >= length && task->ended && !task->looped;
         if (size == 0) {
-            step += step == 0;
+            size = 1;
             continue;
         }
-        if (!sentence_is_closed(sentence, size) && (!last || !task->ended || task->looped))
+        if (!sentence_is_closed(sentence, size) && !finished)
             continue;
         float support;
         enum check_verdict verdict = check_sentence(checker, sentence, size, &support);

@@ -13,7 +13,7 @@ static void put_length(const struct prompt *prompt, struct strbuf *out)
     if (prompt->words)
         strbuf_printf(out, " in about %zu words.", prompt->words);
     else
-        strbuf_puts(out, " in 3 sentences.");
+        strbuf_puts(out, " in 3 sentences, with the names and numbers that matter.");
 }
 
 void prompt_instruction(const struct prompt *prompt, struct strbuf *out)

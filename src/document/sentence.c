@@ -207,6 +207,46 @@ size_t sentence_length(const char *text, size_t length)
     return length <= SENTENCE_MAX ? length : cut_long(text, length);
 }
 
+/* "3.", "3.2.", "3)", "(a)", "(iv)" and the blank after it; 0 when there is none. */
+static size_t number_length(const char *text, size_t length)
+{
+    size_t at = 0, marks = 0;
+    bool bracket = length > 0 && text[0] == '(';
+    at += bracket;
+    if (bracket)
+        while (at < length && at < 5 && is_letter((unsigned char)text[at]) && (unsigned char)text[at] < 0x80)
+            at++;
+    while (at < length && at < 12 &&
+           (is_digit(text[at]) || (!bracket && marks < 5 && text[at] == '.' && at > 0))) {
+        marks += text[at] == '.';
+        at++;
+    }
+    if (at < length && text[at] == ')' && at > (size_t)bracket) {
+        at++;
+        marks++;
+    }
+    bool ends = at > 0 && (text[at - 1] == '.' || text[at - 1] == ')');
+    return ends && marks > 0 && at < length && is_space(text[at]) ? at + 1 : 0;
+}
+
+size_t sentence_marker(const char *text, size_t length)
+{
+    size_t at = 0;
+    for (;;) {
+        size_t before = at;
+        while (at < length && strchr(" \n\t-*#>|", text[at]))
+            at++;
+        if (at + 3 < length && memcmp(text + at, "\xE2\x80\xA2", 3) == 0)
+            at += 3;
+        if (at == before)
+            break;
+    }
+    at += number_length(text + at, length - at);
+    while (at < length && is_space(text[at]))
+        at++;
+    return at < length ? at : 0;
+}
+
 bool sentence_is_closed(const char *text, size_t length)
 {
     while (length > 0) {

@@ -15,6 +15,8 @@ size_t sentence_length(const char *text, size_t length);
 /* The last place ≤ limit where text may be cut: a word border if there is one in the last half, else
  * a border between whole characters as people see them. At least one character. */
 size_t sentence_cut(const char *text, size_t length, size_t limit);
+/* Bytes of blanks, bullets and numbers ("- ", "3.2. ", "(a) ") before the words of a sentence. */
+size_t sentence_marker(const char *text, size_t length);
 bool sentence_is_closed(const char *text, size_t length); /* ends with a terminator and its quotes */
 
 #endif

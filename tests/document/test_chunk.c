@@ -149,6 +149,23 @@ static void windows_close_at_headings_and_carry_their_path(void **state)
     strbuf_fini(&shown);
 }
 
+static void full_lines_of_a_sentence_are_joined_and_verses_are_not(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "A sentence that goes over the end of a line\n   because the line was full here. Next.\n\n"
+        "Short lines\nof a verse\nstay apart.\n\n```\ncode lines stay as they were written by hand\n  even "
+        "here.\n```\n";
+    ll_document *d = open_text(text, sizeof text - 1);
+    struct window w = {.last = d->text.length};
+    struct strbuf shown = {0};
+    window_text(d, &w, &shown);
+    assert_non_null(strstr(shown.text, "end of a line because the line was full here. Next.\n\n"));
+    assert_non_null(strstr(shown.text, "Short lines\nof a verse\nstay apart."));
+    strbuf_fini(&shown);
+    ll_document_close(d);
+}
+
 static void small_sections_share_a_window(void **state)
 {
     (void)state;
@@ -251,6 +268,7 @@ int main(void)
         cmocka_unit_test(every_byte_of_random_texts_is_owned_by_exactly_one_window),
         cmocka_unit_test(a_word_longer_than_a_window_is_cut_between_characters),
         cmocka_unit_test(windows_close_at_headings_and_carry_their_path),
+        cmocka_unit_test(full_lines_of_a_sentence_are_joined_and_verses_are_not),
         cmocka_unit_test(small_sections_share_a_window),
         cmocka_unit_test(one_new_paragraph_changes_few_windows),
         cmocka_unit_test(windows_below_the_least_size_are_refused),

@@ -82,6 +82,19 @@ static void a_sentence_without_end_is_cut_at_whole_characters(void **state)
     strbuf_fini(&text);
 }
 
+static void bullets_and_numbers_before_a_sentence_are_told_from_its_words(void **state)
+{
+    (void)state;
+    static const char *const same[] = {
+        "Words here.",     "- Words here.",  "  * Words here.",         "3.2.1. Words here.",
+        "(a) Words here.", "2) Words here.", "\xE2\x80\xA2 Words here."};
+    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)
+        assert_string_equal(same[i] + sentence_marker(same[i], strlen(same[i])), "Words here.");
+    assert_int_equal(sentence_marker("1984 was a year.", 16), 0);
+    assert_int_equal(sentence_marker("3.14 is near pi.", 16), 0);
+    assert_int_equal(sentence_marker("(We left.)", 10), 0);
+}
+
 struct wanted {
     int level;
     const char *title;
@@ -228,6 +241,7 @@ int main(void)
         cmocka_unit_test(wide_stops_end_sentences_without_a_blank),
         cmocka_unit_test(list_items_are_sentences),
         cmocka_unit_test(a_sentence_without_end_is_cut_at_whole_characters),
+        cmocka_unit_test(bullets_and_numbers_before_a_sentence_are_told_from_its_words),
         cmocka_unit_test(markdown_headings_nest_by_their_marks),
         cmocka_unit_test(marks_inside_a_fence_are_no_headings),
         cmocka_unit_test(an_unclosed_fence_does_not_swallow_the_headings_after_it),
