@@ -23,7 +23,7 @@ struct products_job {
     struct weight_plan plans[MAX_PRODUCTS];
     int count;
     int64_t block_rows;
-    uint64_t panel_bytes; /* scratch: a panel, then a last panel's rows */
+    uint64_t panels_bytes; /* scratch: the panels, then a last panel's rows */
 };
 
 /* ---- activations ---- */
@@ -84,20 +84,23 @@ static const void *panel_rows(const struct products_job *job, const struct tenso
     return copy;
 }
 
-static void multiply_panel(const struct products_job *job, const struct weight_plan *plan, int64_t panel,
-                           int64_t first_row, int64_t rows, char *scratch)
+static void multiply_panels(const struct products_job *job, const struct weight_plan *plan, int64_t panel,
+                            int count, int64_t first_row, int64_t rows, char *scratch)
 {
     const struct kernels *kernels = job->fast->kernels;
     const struct tensor *weight = plan->product->weight;
     struct product_range range = {.product = plan->product, .first_output = panel * kernels->lanes,
                                   .first_row = first_row, .rows = rows};
-    int64_t stride;
-    const void *from = panel_rows(job, weight, range.first_output, scratch + job->panel_bytes, &stride);
-    kernels->unpack(weight->dtype, from, stride, weight->cols, scratch);
+    int64_t stride, bytes = kernels->panel_bytes(weight->dtype, weight->cols);
+    for (int i = 0; i < count; i++) {
+        const void *from = panel_rows(job, weight, range.first_output + (int64_t)i * kernels->lanes,
+                                      scratch + job->panels_bytes, &stride);
+        kernels->unpack(weight->dtype, from, stride, weight->cols, scratch + i * bytes);
+    }
     if (plan->form == FORM_FLOAT)
         kernels->multiply_float((const float *)(void *)scratch, job->in, &range);
     else
-        kernels->multiply(weight->dtype, scratch, &job->bytes, &range);
+        kernels->multiply(weight->dtype, scratch, count, &job->bytes, &range);
 }
 
 static void products_task(void *context, size_t task, int thread)
@@ -112,9 +115,13 @@ static void products_task(void *context, size_t task, int thread)
     int64_t local = (int64_t)(task - plan->first_task);
     int64_t first_row = local / plan->groups * job->block_rows, rows = job->in->rows - first_row;
     int64_t panel = local % plan->groups * plan->per_task, end = panel + plan->per_task;
-    for (; panel < end && panel < plan->panels; panel++)
-        multiply_panel(job, plan, panel, first_row, rows < job->block_rows ? rows : job->block_rows,
-                       job->fast->scratch[thread].memory);
+    int together = plan->form == FORM_FLOAT ? 1 : job->fast->kernels->panels_at_once;
+    end = end < plan->panels ? end : plan->panels;
+    for (int count; panel < end; panel += count) {
+        count = end - panel >= together ? together : 1;
+        multiply_panels(job, plan, panel, count, first_row, rows < job->block_rows ? rows : job->block_rows,
+                        job->fast->scratch[thread].memory);
+    }
 }
 
 /* ---- the plan ---- */
@@ -131,7 +138,8 @@ static int64_t choose_block_rows(const struct fast *fast, int64_t cols)
 static int64_t choose_per_task(const struct fast *fast, int64_t panels, int64_t rows, int64_t cols)
 {
     int64_t even = panels / (fast->threads * 12), least = 3000 / (cols * (rows < 16 ? 1 : rows / 4)) + 1;
-    int64_t chosen = even > least ? even : least;
+    int64_t together = fast->kernels->panels_at_once;
+    int64_t chosen = ((even > least ? even : least) + together - 1) / together * together;
     return chosen < 64 ? chosen : 64;
 }
 
@@ -145,14 +153,15 @@ static bool plan_job(struct products_job *job, const struct backend_product *pro
         const struct tensor *weight = products[i].weight;
         uint64_t panel = (uint64_t)fast->kernels->panel_bytes(weight->dtype, cols);
         uint64_t row = dtype_row_bytes(weight->dtype, (uint64_t)cols);
-        job->panel_bytes = panel > job->panel_bytes ? panel : job->panel_bytes;
+        panel *= (uint64_t)fast->kernels->panels_at_once;
+        job->panels_bytes = panel > job->panels_bytes ? panel : job->panels_bytes;
         row_bytes = row > row_bytes ? row : row_bytes;
         job->plans[i] = (struct weight_plan){.product = &products[i],
                                              .form = fast->kernels->form(weight->dtype),
                                              .panels = (weight->rows + lanes - 1) / lanes};
         total += job->plans[i].panels;
     }
-    job->panel_bytes = (job->panel_bytes + 63) & ~(uint64_t)63;
+    job->panels_bytes = (job->panels_bytes + 63) & ~(uint64_t)63;
     job->block_rows = choose_block_rows(fast, cols);
     int64_t blocks = (rows + job->block_rows - 1) / job->block_rows;
     *tasks = 0;
@@ -164,7 +173,7 @@ static bool plan_job(struct products_job *job, const struct backend_product *pro
         *tasks += (size_t)(plan->groups * blocks);
     }
     *work = (double)total * (double)lanes * (double)cols * (0.02 + 0.005 * (double)rows);
-    return scratch_need(fast, job->panel_bytes + row_bytes * (uint64_t)lanes);
+    return scratch_need(fast, job->panels_bytes + row_bytes * (uint64_t)lanes);
 }
 
 static bool check_products(struct host *host, const struct tensor *in, const struct backend_product *products,

@@ -34,7 +34,7 @@ struct byte_rows {
     int32_t *counts;   /* [tile][chunk][row][2]: Σ q of each half, for zero points */
 };
 
-struct product_range { /* one weight panel times some rows */
+struct product_range { /* one or a few weight panels times some rows */
     const struct backend_product *product;
     int64_t first_output; /* a multiple of lanes */
     int64_t first_row, rows;
@@ -66,6 +66,7 @@ struct kernels {
     const char *name;
     int lanes;
     int tile_rows;
+    int panels_at_once;
     int float_rows; /* rows a float panel is multiplied with at once */
 
     enum product_form (*form)(enum dtype dtype);
@@ -75,7 +76,8 @@ struct kernels {
     int64_t (*panel_bytes)(enum dtype dtype, int64_t k);
     /* lanes weight rows `stride` apart, and a hint where the next panel lies. */
     void (*unpack)(enum dtype dtype, const void *weights, int64_t stride, int64_t k, void *panel);
-    void (*multiply)(enum dtype dtype, const void *panel, const struct byte_rows *in,
+    /* `count` panels one after another in memory (1, or panels_at_once). */
+    void (*multiply)(enum dtype dtype, const void *panels, int count, const struct byte_rows *in,
                      const struct product_range *range);
     void (*multiply_float)(const float *panel, const struct tensor *in, const struct product_range *range);
 

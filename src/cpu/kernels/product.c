@@ -73,91 +73,123 @@ void KERNEL(quantize_row)(const float *x, const struct byte_rows *to, int64_t ro
     }
 }
 
-/* One tile: R rows, LANES outputs, all chunks. Everything but R is the same for each R, and so is
- * every output's sequence of operations. */
+/* One tile: P panels by R rows, all chunks. Everything but P and R is the same for each, and so is every
+ * output's sequence of operations. Several panels share each activation that is loaded: loads, not
+ * products, are what a single panel waits for. */
 struct tile {
-    const struct panel_chunk *panel;
+    const struct panel_chunk *panels[PANELS];
     int64_t chunks;
     const int8_t *q;
     const float *scales, *sums;
     const int32_t *counts;
-    int zero;   /* minus the zero point */
+    int zero; /* minus the zero point */
 };
 
-INLINE void multiply_chunk(const struct tile *t, const int R, const enum product_form form, int64_t c,
-                           vf *acc)
+/* Where exact sums start: minus the zero point's share. */
+INLINE vi first_sum(const struct tile *t, const enum product_form form, int32_t count)
 {
-    const struct panel_chunk *chunk = &t->panel[c];
+    return form == FORM_ZERO || form == FORM_HALVES ? (vi)vu_set((uint32_t)(t->zero * count)) : (vi)vu_set(0);
+}
+
+/* Steps first … first+steps-1 of a chunk: dots[r][p] += panel p · row r. */
+INLINE void add_dots(const struct tile *t, const int P, const int R, const enum product_form form, int64_t c,
+                     const int first, const int steps, vi dots[TILE_ROWS][PANELS])
+{
     const int8_t *q = t->q + c * R * CHUNK;
-    const float *scales = t->scales + c * R, *sums = t->sums + c * R;
-    const int32_t *counts = t->counts + 2 * c * R;
-    vi dots[TILE_ROWS];
-    if (form == FORM_HALVES) {
-#pragma GCC unroll 2
-        for (int half = 0; half < 2; half++) {
-            vf d = half ? chunk->m : chunk->d;
-#pragma GCC unroll 12
-            for (int r = 0; r < R; r++) {
-                vi start = (vi)vu_set((uint32_t)(t->zero * counts[2 * r + half]));
-                vi dot = vi_dot(start, chunk->q + 4 * half, q + r * CHUNK + 16 * half, 4, 2);
-                acc[r] = vf_fma(vf_from_vi(dot) * d, vf_set(scales[r]), acc[r]);
-            }
-        }
-        return;
-    }
-    const int budget = form == FORM_MIN ? 4 : form == FORM_SIGNED ? 0 : SIGNED_Q8 ? 4 : 0;
-#pragma GCC unroll 12
-    for (int r = 0; r < R; r++)
-        dots[r] = form == FORM_ZERO ? (vi)vu_set((uint32_t)(t->zero * (counts[2 * r] + counts[2 * r + 1])))
-                                    : (vi)vu_set(0);
-#pragma GCC unroll 2
-    for (int j = 0; j < 8; j += 4)
-#pragma GCC unroll 12
+    const int budget = form == FORM_SIGNED ? 0 : form == FORM_HALVES ? 2 : 4;
+#pragma GCC unroll 8
+    for (int j = first; j < first + steps; j += DOT_STEPS)
+#pragma GCC unroll 6
         for (int r = 0; r < R; r++)
-            dots[r] = vi_dot(dots[r], chunk->q + j, q + r * CHUNK + 4 * j, 4, budget);
-#pragma GCC unroll 12
-    for (int r = 0; r < R; r++) {
-        acc[r] = vf_fma(vf_from_vi(dots[r]) * chunk->d, vf_set(scales[r]), acc[r]);
-        if (form == FORM_MIN)
-            acc[r] = vf_fma(chunk->m, vf_set(sums[r]), acc[r]);
+#pragma GCC unroll 2
+            for (int p = 0; p < P; p++)
+                dots[r][p] =
+                    vi_dot(dots[r][p], t->panels[p][c].q + j, q + r * CHUNK + 4 * j, DOT_STEPS, budget);
+}
+
+INLINE void multiply_halves(const struct tile *t, const int P, const int R, int64_t c,
+                            vf acc[TILE_ROWS][PANELS])
+{
+    const float *scales = t->scales + c * R;
+    const int32_t *counts = t->counts + 2 * c * R;
+#pragma GCC unroll 2
+    for (int half = 0; half < 2; half++) {
+        vi dots[TILE_ROWS][PANELS];
+#pragma GCC unroll 6
+        for (int r = 0; r < R; r++)
+#pragma GCC unroll 2
+            for (int p = 0; p < P; p++)
+                dots[r][p] = first_sum(t, FORM_HALVES, counts[2 * r + half]);
+        add_dots(t, P, R, FORM_HALVES, c, 4 * half, 4, dots);
+#pragma GCC unroll 6
+        for (int r = 0; r < R; r++)
+#pragma GCC unroll 2
+            for (int p = 0; p < P; p++) {
+                vf d = half ? t->panels[p][c].m : t->panels[p][c].d;
+                acc[r][p] = vf_fma(vf_from_vi(dots[r][p]) * d, vf_set(scales[r]), acc[r][p]);
+            }
     }
 }
 
+INLINE void multiply_chunk(const struct tile *t, const int P, const int R, const enum product_form form,
+                           int64_t c, vf acc[TILE_ROWS][PANELS])
+{
+    const float *scales = t->scales + c * R, *sums = t->sums + c * R;
+    const int32_t *counts = t->counts + 2 * c * R;
+    vi dots[TILE_ROWS][PANELS];
+#pragma GCC unroll 6
+    for (int r = 0; r < R; r++)
+#pragma GCC unroll 2
+        for (int p = 0; p < P; p++)
+            dots[r][p] = first_sum(t, form, counts[2 * r] + counts[2 * r + 1]);
+    add_dots(t, P, R, form, c, 0, 8, dots);
+#pragma GCC unroll 6
+    for (int r = 0; r < R; r++)
+#pragma GCC unroll 2
+        for (int p = 0; p < P; p++) {
+            acc[r][p] = vf_fma(vf_from_vi(dots[r][p]) * t->panels[p][c].d, vf_set(scales[r]), acc[r][p]);
+            if (form == FORM_MIN)
+                acc[r][p] = vf_fma(t->panels[p][c].m, vf_set(sums[r]), acc[r][p]);
+        }
+}
+
 /* Bias and what out held are added last, in this order. */
-INLINE void put_outputs(const struct product_range *range, int64_t row, int64_t lanes, vf value)
+INLINE void put_outputs(const struct product_range *range, int64_t row, int panel, vf value)
 {
     const struct backend_product *product = range->product;
-    float *out = (float *)tensor_row(product->out, row) + range->first_output;
+    int64_t first = range->first_output + (int64_t)panel * LANES, lanes = product->weight->rows - first;
+    float *out = (float *)tensor_row(product->out, row) + first;
     if (product->bias)
-        value += vf_load_part((const float *)product->bias->data + range->first_output, lanes);
+        value += vf_load_part((const float *)product->bias->data + first, lanes);
     if (product->accumulate)
         value += vf_load_part(out, lanes);
     vf_store_part(out, value, lanes);
 }
 
-INLINE int64_t lanes_left(const struct product_range *range)
-{
-    int64_t left = range->product->weight->rows - range->first_output;
-    return left < LANES ? left : LANES;
-}
-
-INLINE void multiply_tile(const struct tile *t, const int R, const enum product_form form,
+INLINE void multiply_tile(const struct tile *t, const int P, const int R, const enum product_form form,
                           const struct product_range *range, int64_t row)
 {
-    vf acc[TILE_ROWS];
-#pragma GCC unroll 12
+    vf acc[TILE_ROWS][PANELS];
+#pragma GCC unroll 6
     for (int r = 0; r < R; r++)
-        acc[r] = vf_set(0);
-    for (int64_t c = 0; c < t->chunks; c++)
-        multiply_chunk(t, R, form, c, acc);
-    int64_t lanes = lanes_left(range);
-#pragma GCC unroll 12
+#pragma GCC unroll 2
+        for (int p = 0; p < P; p++)
+            acc[r][p] = vf_set(0);
+    for (int64_t c = 0; c < t->chunks; c++) {
+        if (form == FORM_HALVES)
+            multiply_halves(t, P, R, c, acc);
+        else
+            multiply_chunk(t, P, R, form, c, acc);
+    }
+#pragma GCC unroll 6
     for (int r = 0; r < R; r++)
-        put_outputs(range, row + r, lanes, acc[r]);
+#pragma GCC unroll 2
+        for (int p = 0; p < P; p++)
+            put_outputs(range, row + r, p, acc[r][p]);
 }
 
-INLINE void multiply_rows(struct tile t, const enum product_form form, const struct byte_rows *in,
-                          const struct product_range *range)
+INLINE void multiply_rows(struct tile t, const int P, const enum product_form form,
+                          const struct byte_rows *in, const struct product_range *range)
 {
     int rows;
     for (int64_t row = range->first_row; row < range->first_row + range->rows; row += rows) {
@@ -168,45 +200,50 @@ INLINE void multiply_rows(struct tile t, const enum product_form form, const str
         t.counts = in->counts + 2 * at;
         switch (rows) {
         case 1:
-            multiply_tile(&t, 1, form, range, row);
+            multiply_tile(&t, P, 1, form, range, row);
             break;
         case 2:
-            multiply_tile(&t, 2, form, range, row);
+            multiply_tile(&t, P, 2, form, range, row);
             break;
         case 3:
-            multiply_tile(&t, 3, form, range, row);
+            multiply_tile(&t, P, 3, form, range, row);
             break;
         case 4:
-            multiply_tile(&t, 4, form, range, row);
-            break;
-#if defined(KERNEL_AVX512)
-        case 8:
-            multiply_tile(&t, 8, form, range, row);
+            multiply_tile(&t, P, 4, form, range, row);
             break;
         default:
-            multiply_tile(&t, 12, form, range, row);
-            break;
-#endif
+            multiply_tile(&t, P, TILE_ROWS, form, range, row);
         }
     }
 }
 
-void KERNEL(multiply)(enum dtype dtype, const void *panel, const struct byte_rows *in,
+INLINE void multiply_panels(struct tile t, int panels, const enum product_form form,
+                            const struct byte_rows *in, const struct product_range *range)
+{
+    if (panels == PANELS)
+        multiply_rows(t, PANELS, form, in, range);
+    else
+        multiply_rows(t, 1, form, in, range);
+}
+
+void KERNEL(multiply)(enum dtype dtype, const void *panels, int count, const struct byte_rows *in,
                       const struct product_range *range)
 {
-    struct tile t = {.panel = panel, .chunks = in->chunks, .zero = -zero_point(dtype)};
+    struct tile t = {.chunks = in->chunks, .zero = -zero_point(dtype)};
+    for (int p = 0; p < count; p++)
+        t.panels[p] = (const struct panel_chunk *)panels + p * in->chunks;
     switch (KERNEL(product_form)(dtype)) {
     case FORM_MIN:
-        multiply_rows(t, FORM_MIN, in, range);
+        multiply_panels(t, count, FORM_MIN, in, range);
         break;
     case FORM_ZERO:
-        multiply_rows(t, FORM_ZERO, in, range);
+        multiply_panels(t, count, FORM_ZERO, in, range);
         break;
     case FORM_HALVES:
-        multiply_rows(t, FORM_HALVES, in, range);
+        multiply_panels(t, count, FORM_HALVES, in, range);
         break;
     case FORM_SIGNED:
-        multiply_rows(t, FORM_SIGNED, in, range);
+        multiply_panels(t, count, FORM_SIGNED, in, range);
         break;
     case FORM_FLOAT:
         break;
@@ -230,10 +267,9 @@ INLINE void multiply_float_tile(const float *panel, const struct tensor *in, con
         for (int r = 0; r < R; r++)
             acc[r] = vf_fma(w, vf_set(x[r][i]), acc[r]);
     }
-    int64_t lanes = lanes_left(range);
 #pragma GCC unroll 8
     for (int r = 0; r < R; r++)
-        put_outputs(range, row + r, lanes, acc[r]);
+        put_outputs(range, row + r, 0, acc[r]);
 }
 
 void KERNEL(multiply_float)(const float *panel, const struct tensor *in, const struct product_range *range)

@@ -16,7 +16,7 @@ enum product_form KERNEL(product_form)(enum dtype dtype);
 void KERNEL(quantize_row)(const float *x, const struct byte_rows *to, int64_t row);
 int64_t KERNEL(panel_bytes)(enum dtype dtype, int64_t k);
 void KERNEL(unpack)(enum dtype dtype, const void *weights, int64_t stride, int64_t k, void *panel);
-void KERNEL(multiply)(enum dtype dtype, const void *panel, const struct byte_rows *in,
+void KERNEL(multiply)(enum dtype dtype, const void *panels, int count, const struct byte_rows *in,
                       const struct product_range *range);
 void KERNEL(multiply_float)(const float *panel, const struct tensor *in, const struct product_range *range);
 
@@ -25,8 +25,6 @@ INLINE int tile_rows(int64_t left)
 {
     if (left >= TILE_ROWS)
         return TILE_ROWS;
-    if (left >= 8 && TILE_ROWS > 8)
-        return 8;
     return left >= 4 ? 4 : (int)left;
 }
 

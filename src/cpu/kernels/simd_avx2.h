@@ -3,7 +3,16 @@
  * Included by simd.h only; each function is described in simd_scalar.h. */
 #include <immintrin.h>
 
-enum { LANES = 8, TILE_ROWS = 4, GEMM_ROWS = 4, GEMM_COLS = 2, FLOAT_ROWS = 4, SIGNED_Q8 = 1 };
+enum {
+    LANES = 8,
+    TILE_ROWS = 4,
+    PANELS = 1,
+    GEMM_ROWS = 4,
+    GEMM_COLS = 2,
+    FLOAT_ROWS = 4,
+    SIGNED_Q8 = 1,
+    DOT_STEPS = 4
+};
 
 typedef float vf __attribute__((vector_size(32)));
 typedef int32_t vi __attribute__((vector_size(32)));

@@ -3,7 +3,16 @@
  * Included by simd.h only; each function is described in simd_scalar.h. */
 #include <immintrin.h>
 
-enum { LANES = 16, TILE_ROWS = 12, GEMM_ROWS = 6, GEMM_COLS = 4, FLOAT_ROWS = 8, SIGNED_Q8 = 0 };
+enum {
+    LANES = 16,
+    TILE_ROWS = 6,
+    PANELS = 2,
+    GEMM_ROWS = 6,
+    GEMM_COLS = 4,
+    FLOAT_ROWS = 8,
+    SIGNED_Q8 = 0,
+    DOT_STEPS = 1
+};
 
 typedef float vf __attribute__((vector_size(64)));
 typedef int32_t vi __attribute__((vector_size(64)));
@@ -173,17 +182,13 @@ INLINE vu vu_spread_bits(vu bits, int nibble)
     return (vu)_mm512_maskz_set1_epi8(set, 1);
 }
 
-INLINE vi vi_broadcast4(const int8_t *a)
-{
-    return (vi)_mm512_set1_epi32(word_at((const uint8_t *)a));
-}
-
 /* acc + weights · activations over `steps` groups of four. */
 INLINE vi vi_dot(vi acc, const vu *w, const int8_t *a, int steps, int budget)
 {
     (void)budget;
 #pragma GCC unroll 8
     for (int j = 0; j < steps; j++)
-        acc = (vi)_mm512_dpbusd_epi32((__m512i)acc, (__m512i)w[j], (__m512i)vi_broadcast4(a + 4 * j));
+        acc = (vi)_mm512_dpbusd_epi32((__m512i)acc, (__m512i)w[j],
+                                      _mm512_set1_epi32(word_at((const uint8_t *)a + 4 * j)));
     return acc;
 }

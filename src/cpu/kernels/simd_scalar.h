@@ -5,9 +5,18 @@
 
 #include "tensor/dequant.h"
 
-/* TILE_ROWS: rows of activations that share one pass over a weight panel; GEMM_ROWS × GEMM_COLS
+/* TILE_ROWS: rows of activations that share one pass over PANELS panels of weights; GEMM_ROWS × GEMM_COLS
  * vectors: what the float micro-kernel keeps in registers; SIGNED_Q8: Q8_0 weights stay signed. */
-enum { LANES = 4, TILE_ROWS = 4, GEMM_ROWS = 4, GEMM_COLS = 2, FLOAT_ROWS = 4, SIGNED_Q8 = 0 };
+enum {
+    LANES = 4,
+    TILE_ROWS = 4,
+    PANELS = 1,
+    GEMM_ROWS = 4,
+    GEMM_COLS = 2,
+    FLOAT_ROWS = 4,
+    SIGNED_Q8 = 0,
+    DOT_STEPS = 4
+};
 
 typedef float vf __attribute__((vector_size(16)));
 typedef int32_t vi __attribute__((vector_size(16)));

@@ -16,6 +16,7 @@ const struct kernels KERNEL(kernels) = {
     .name = SET_NAME,
     .lanes = LANES,
     .tile_rows = TILE_ROWS,
+    .panels_at_once = PANELS,
     .float_rows = FLOAT_ROWS,
     .form = KERNEL(product_form),
     .quantize_row = KERNEL(quantize_row),

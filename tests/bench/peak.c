@@ -1,0 +1,84 @@
+/* What the machine can do at most: byte products, float products and memory reads of one thread.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "bench/peak.h"
+
+#include <stdint.h>
+
+unsigned long long peak_read(const void *memory, size_t bytes)
+{
+    const uint64_t *words = memory;
+    unsigned long long sums[8] = {0};
+    for (size_t i = 0; i + 8 <= bytes / 8; i += 8)
+        for (int j = 0; j < 8; j++)
+            sums[j] += words[i + (size_t)j];
+    return sums[0] + sums[1] + sums[2] + sums[3] + sums[4] + sums[5] + sums[6] + sums[7];
+}
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+enum { ROUNDS = 100000 };
+
+#define TEN(step) step(0) step(1) step(2) step(3) step(4) step(5) step(6) step(7) step(8) step(9)
+
+__attribute__((target("avx512f,avx512vnni"))) double peak_bytes_operations(void)
+{
+    if (!__builtin_cpu_supports("avx512vnni"))
+        return 0;
+#define ZERO(i) __m512i a##i = _mm512_setzero_si512();
+#define STEP(i) __asm__ volatile("vpdpbusd %1, %2, %0" : "+v"(a##i) : "v"(x), "v"(y));
+    __m512i x = _mm512_set1_epi8(1), y = x;
+    TEN(ZERO)
+    for (int i = 0; i < ROUNDS; i++) {
+        TEN(STEP)
+    }
+#undef ZERO
+#undef STEP
+    return 10.0 * ROUNDS * 64 * 2;
+}
+
+__attribute__((target("avx512f"))) static double wide_floats(void)
+{
+#define ZERO(i) __m512 a##i = _mm512_setzero_ps();
+#define STEP(i) __asm__ volatile("vfmadd231ps %1, %2, %0" : "+v"(a##i) : "v"(x), "v"(y));
+    __m512 x = _mm512_set1_ps(1), y = x;
+    TEN(ZERO)
+    for (int i = 0; i < ROUNDS; i++) {
+        TEN(STEP)
+    }
+#undef ZERO
+#undef STEP
+    return 10.0 * ROUNDS * 16 * 2;
+}
+
+__attribute__((target("avx2,fma"))) static double narrow_floats(void)
+{
+#define ZERO(i) __m256 a##i = _mm256_setzero_ps();
+#define STEP(i) __asm__ volatile("vfmadd231ps %1, %2, %0" : "+x"(a##i) : "x"(x), "x"(y));
+    __m256 x = _mm256_set1_ps(1), y = x;
+    TEN(ZERO)
+    for (int i = 0; i < ROUNDS; i++) {
+        TEN(STEP)
+    }
+#undef ZERO
+#undef STEP
+    return 10.0 * ROUNDS * 8 * 2;
+}
+
+double peak_float_operations(void)
+{
+    if (__builtin_cpu_supports("avx512f"))
+        return wide_floats();
+    return __builtin_cpu_supports("fma") ? narrow_floats() : 0;
+}
+#else
+double peak_bytes_operations(void)
+{
+    return 0;
+}
+
+double peak_float_operations(void)
+{
+    return 0;
+}
+#endif
