@@ -279,10 +279,10 @@ static bool write_line(struct cleaner *c, struct writing *w, size_t index)
             line.first++;
         w->joined = false;
         w->blank = false;
+        if (line.first == line.last) /* its page begins with the next line that is written */
+            return true;
         if (!begin_pages(c, w, &line))
             return false;
-        if (line.first == line.last)
-            return true;
         strbuf_putc(c->out, '\n');
     } else {
         if (!begin_pages(c, w, &line))
