@@ -131,12 +131,14 @@ static bool is_meta(const struct checker *c, const char *sentence, size_t length
                                         " 3 sentences ",
                                         " sure "};
     static const char *const unless_there[] = {
-        " the text ",      " this text ",      " the passage ",   " this passage ", " the summary ",
-        " this summary ",  " summary ",        " the article ",   " this article ", " the author ",
-        " the paragraph ", " this paragraph ", " the excerpt ",   " the document ", " this document ",
-        " the section ",   " this section ",   " the chapter ",   " the provided ", " the given ",
-        " text above ",    " above text ",     " text provided ", " the reader ",   " the writer ",
-        " the essay ",     " the speaker ",    " the notes "};
+        " the text ",         " this text ",      " the passage ",   " this passage ",    " the summary ",
+        " this summary ",     " summary ",        " the article ",   " this article ",    " the author ",
+        " the paragraph ",    " this paragraph ", " the excerpt ",   " the document ",    " this document ",
+        " the section ",      " this section ",   " the chapter ",   " the provided ",    " the given ",
+        " text above ",       " above text ",     " text provided ", " the reader ",      " the writer ",
+        " the essay ",        " the speaker ",    " described as ",  " is described ",    " are described ",
+        " it describes ",     " it explains ",    " it discusses ",  " it provides ",     " it includes ",
+        " it also includes ", " is a section ",   " is a document ", " is a legal term ", " the notes "};
     char folded[2048];
     fold(sentence, length, folded, sizeof folded);
     for (size_t i = 0; i < sizeof never / sizeof never[0]; i++)

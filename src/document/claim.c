@@ -66,16 +66,34 @@ static size_t hash_runs(const char *text, size_t length, struct word_set *runs)
     return count;
 }
 
-bool claim_repeats(const char *a, size_t a_length, const char *b, size_t b_length)
+/* Runs of both, runs of the shorter one, runs of either. */
+struct comparison {
+    size_t shared, least, all;
+};
+
+static struct comparison compare(const char *a, size_t a_length, const char *b, size_t b_length)
 {
     struct word_set first = {0}, second = {0};
-    size_t shared = 0;
+    struct comparison c = {0};
     (void)hash_runs(a, a_length, &first);
     (void)hash_runs(b, b_length, &second);
     for (size_t i = 0; i < first.capacity; i++)
-        shared += first.slots[i] && word_set_has(&second, first.slots[i]);
-    size_t all = first.count + second.count - shared;
+        c.shared += first.slots[i] && word_set_has(&second, first.slots[i]);
+    c.least = first.count < second.count ? first.count : second.count;
+    c.all = first.count + second.count - c.shared;
     word_set_fini(&first);
     word_set_fini(&second);
-    return shared * 5 >= all * 4;
+    return c;
+}
+
+bool claim_repeats(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    struct comparison c = compare(a, a_length, b, b_length);
+    return c.shared * 5 >= c.all * 4;
+}
+
+bool claim_overlaps(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    struct comparison c = compare(a, a_length, b, b_length);
+    return c.shared > 0 && c.shared * 2 >= c.least;
 }

@@ -26,6 +26,8 @@ struct claim_list { /* zero-initialised storage is empty */
 bool claim_add(struct claim_list *list, const char *text, size_t length, const struct claim *rest);
 /* Whether two sentences say the same: equal words, or 4 in 5 of their 5-word runs shared. */
 bool claim_repeats(const char *a, size_t a_length, const char *b, size_t b_length);
+/* Whether at least half of what the shorter sentence says, in 5-word runs, stands in the other one. */
+bool claim_overlaps(const char *a, size_t a_length, const char *b, size_t b_length);
 void claim_list_fini(struct claim_list *list);
 
 #endif

@@ -8,7 +8,11 @@
 
 #include "document/sentence.h"
 
-enum { BEST = 8 /* most sentences picked of one window */, PLAIN = 28 /* words */ };
+enum {
+    BEST = 8,      /* most sentences picked of one window */
+    PLAIN = 28,    /* words; longer sentences count for less */
+    WORTHLESS = 4, /* times worse than the best of its window: left out */
+};
 
 /* ---- scores ---------------------------------------------------------------------------------- */
 
@@ -64,7 +68,7 @@ static bool is_boilerplate(const char *text, size_t length)
 {
     size_t marks = 0;
     for (size_t i = 0; i < length; i++)
-        marks += text[i] != '\0' && strchr("*|_=~<>{}\\#", text[i]) != NULL;
+        marks += text[i] != '\0' && strchr("*|_=~<>{}\\#+/;", text[i]) != NULL;
     return marks * 12 > length || (length > 9 && memcmp(text, "Copyright", 9) == 0) ||
            memmem(text, length, "(C)", 3) || memmem(text, length, "\xC2\xA9", 2) ||
            memmem(text, length, "://", 3);
@@ -78,9 +82,19 @@ static double length_factor(size_t words)
     return words > PLAIN ? (double)PLAIN / (double)words : 1.0;
 }
 
+/* An item of a list leans on the line above the list ("It does not: …"); a numbered clause stands alone. */
+static bool is_item(const char *text, size_t marker)
+{
+    for (size_t i = 0; i + 2 < marker; i++)
+        if (text[i] == '.' && text[i + 1] >= '0' && text[i + 1] <= '9')
+            return false;
+    return marker > 0;
+}
+
 double keysentence_score(const struct terms *terms, const char *text, size_t length)
 {
     size_t marker = sentence_marker(text, length);
+    bool item = is_item(text, marker);
     text += marker;
     length -= marker;
     struct shape shape = measure(terms, text, length);
@@ -92,12 +106,14 @@ double keysentence_score(const struct terms *terms, const char *text, size_t len
     if (!sentence_is_closed(text, length))
         score *= 0.3;
     if (text[length - 1] == '?' || leans_back(text, length))
-        score *= 0.6;
+        score *= 0.4;
+    if (item)
+        score *= 0.4;
     if (is_boilerplate(text, length))
         score *= 0.1;
     unsigned char first = (unsigned char)text[0];
     if (first < 0x80 && !(first >= 'A' && first <= 'Z') && first != '"')
-        score *= 0.5;
+        score *= 0.25;
     return score * (1.0 + (double)(shape.focus < 4 ? shape.focus : 4));
 }
 
@@ -177,6 +193,8 @@ bool keysentence_pick(const struct ll_document *d, const struct terms *terms, co
     for (size_t i = document_sentence(d, w->first); i < d->sentence_count && d->sentences[i].first < w->last;
          i++)
         count = keep_best(d, picks, count, most, (struct pick){i, score_at(d, terms, i)});
+    while (count > 1 && picks[count - 1].score < picks[0].score / WORTHLESS)
+        count--;
     for (size_t added = 0, low = 0; added < count; added++) {
         size_t next = SIZE_MAX;
         for (size_t i = 0; i < count; i++)

@@ -9,7 +9,13 @@
 #include "base/utf8.h"
 #include "document/sentence.h"
 
-enum { CONTENTS_RUN = 5, LONGEST_TITLE = 160, LONGEST_FIRST_LINE = 90 };
+enum {
+    CONTENTS_RUN = 5,
+    LONGEST_TITLE = 160,
+    LONGEST_FIRST_LINE = 90,
+    TITLE_PARAGRAPHS = 4,
+    TITLE_INDENT = 8
+};
 
 bool outline_add(struct outline *outline, const struct outline_entry *entry)
 {
@@ -207,22 +213,35 @@ static bool add_sections(const struct outline *outline, size_t from, struct ll_d
     return true;
 }
 
-/* A short first line that is no sentence names the text: the title on a cover, the name on a letter. */
-static size_t first_line_title(const struct ll_document *d, size_t first_paragraph)
+/* The first line of a paragraph when it could name the text: short, no sentence; 0 bytes when it cannot. */
+static size_t title_line(const struct ll_document *d, const struct doc_paragraph *p, size_t most_lines)
 {
-    if (first_paragraph >= d->paragraph_count)
-        return 0;
-    const struct doc_paragraph *p = &d->paragraphs[first_paragraph];
     const char *text = d->text.text + p->first;
-    const char *newline = memchr(text, '\n', p->last - p->first);
-    size_t line = newline ? (size_t)(newline - text) : p->last - p->first;
-    size_t lines = 1;
-    for (size_t i = 0; i < p->last - p->first && lines < 8; i++)
+    size_t lines = 1, length = p->last - p->first;
+    const char *newline = memchr(text, '\n', length);
+    size_t line = newline ? (size_t)(newline - text) : length;
+    for (size_t i = 0; i < length && lines <= most_lines; i++)
         lines += text[i] == '\n';
-    return p->kind == PARAGRAPH_PROSE && lines <= 5 && line <= LONGEST_FIRST_LINE && line >= 3 &&
-                   !sentence_is_closed(text, line) && text[line - 1] != ',' && text[line - 1] != ':'
-               ? line
-               : 0;
+    bool open =
+        line >= 3 && !sentence_is_closed(text, line) && text[line - 1] != ',' && text[line - 1] != ':';
+    return p->kind == PARAGRAPH_PROSE && lines <= most_lines && line <= LONGEST_FIRST_LINE && open ? line : 0;
+}
+
+/* The title on a cover or the name on a letter: a line set to the middle among the first few paragraphs
+ * (below the sender and the date of a memo), else the first line. */
+static size_t find_title_line(const struct ll_document *d, size_t first_paragraph, size_t *ret_paragraph)
+{
+    for (size_t p = first_paragraph; p < d->paragraph_count && p < first_paragraph + TITLE_PARAGRAPHS; p++) {
+        const char *text = d->text.text + d->paragraphs[p].first;
+        size_t line = title_line(d, &d->paragraphs[p], 2), indent = 0;
+        while (indent < line && text[indent] == ' ')
+            indent++;
+        *ret_paragraph = p;
+        if (line && indent >= TITLE_INDENT && line - indent > 5)
+            return line;
+    }
+    *ret_paragraph = first_paragraph;
+    return first_paragraph < d->paragraph_count ? title_line(d, &d->paragraphs[first_paragraph], 5) : 0;
 }
 
 /* Where sections carry numbers, a single word in capitals inside a PDF is a term or a table's head. */
@@ -257,14 +276,14 @@ bool outline_build(struct outline *outline, struct ll_document *document, struct
         return false;
     file->section = open;
     bool titled = opens_as_title(outline, first_paragraph);
+    size_t titled_by, line = find_title_line(document, first_paragraph, &titled_by);
     if (*title)
         put_title(document, root, title, strlen(title));
     else if (titled)
         put_title(document, root, document->text.text + outline->entries[0].first,
                   outline->entries[0].last - outline->entries[0].first);
-    else if (first_line_title(document, first_paragraph))
-        put_title(document, root, document->text.text + document->paragraphs[first_paragraph].first,
-                  first_line_title(document, first_paragraph));
+    else if (line)
+        put_title(document, root, document->text.text + document->paragraphs[titled_by].first, line);
     else
         put_title(document, root, name, strlen(name));
     return add_sections(outline, titled, document, file, first_paragraph, open) && !document->titles.failed;

@@ -19,7 +19,7 @@ static bool says_nothing_new(const struct selection *s, size_t candidate)
     for (size_t i = 0; i < s->claims->count; i++) {
         const struct claim *old = &s->claims->items[i];
         if (s->chosen[i] &&
-            (old->first == new->first || claim_repeats(old->text, old->length, new->text, new->length)))
+            (old->first == new->first || claim_overlaps(old->text, old->length, new->text, new->length)))
             return true;
     }
     return false;

@@ -12,7 +12,12 @@
 #include "document/map.h"
 #include "document/select.h"
 
-enum { PATH_SHOWN = 160, MARK_TITLE = 48 /* bytes of a section's title in a mark */, PARAGRAPH_WORDS = 60 };
+enum {
+    PATH_SHOWN = 160,
+    MARK_TITLE = 48 /* bytes of a section's title in a mark */,
+    PARAGRAPH_WORDS = 60,
+    PARAGRAPH_UNMARKED = 90
+};
 
 void ll_summary_options_init(ll_summary_options *options)
 {
@@ -205,7 +210,7 @@ static void write_answer(struct summary_job *job)
             put_mark(job, claim, &s->text);
         if (last)
             break;
-        bool new_paragraph = marked && words >= PARAGRAPH_WORDS;
+        bool new_paragraph = words >= (marked ? PARAGRAPH_WORDS : PARAGRAPH_UNMARKED);
         strbuf_puts(&s->text, new_paragraph ? "\n\n" : " ");
         words = new_paragraph ? 0 : words;
     }

@@ -110,6 +110,16 @@ static void equal_sentences_repeat_each_other_and_different_ones_do_not(void **s
     assert_false(claim_repeats(a, strlen(a), c, strlen(c)));
 }
 
+static void a_sentence_said_again_with_an_addition_overlaps(void **state)
+{
+    (void)state;
+    const char *a = "You must inform recipients that you have created the source form.",
+               *b = "This licence is kept, and you must inform recipients that you have created it all.";
+    assert_false(claim_repeats(a, strlen(a), b, strlen(b)));
+    assert_true(claim_overlaps(a, strlen(a), b, strlen(b)));
+    assert_false(claim_overlaps(a, strlen(a), text, strlen(text)));
+}
+
 static void words_are_folded_and_stemmed(void **state)
 {
     (void)state;
@@ -184,6 +194,7 @@ int main(void)
         cmocka_unit_test(a_quotation_is_known_as_one),
         cmocka_unit_test(a_claim_is_found_in_the_sentence_it_rests_on),
         cmocka_unit_test(equal_sentences_repeat_each_other_and_different_ones_do_not),
+        cmocka_unit_test(a_sentence_said_again_with_an_addition_overlaps),
         cmocka_unit_test(words_are_folded_and_stemmed),
         cmocka_unit_test(a_loop_is_stopped_in_its_third_round_from_the_first_token_on),
         cmocka_unit_test(a_repeated_sentence_is_stopped_whatever_its_length),

@@ -253,6 +253,21 @@ static void a_text_with_form_feeds_has_pages(void **state)
     strbuf_fini(&text);
 }
 
+static void the_title_of_a_memo_is_the_line_in_its_middle(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "Network Working Group                      A. Weber\nRequest for Comments: 99\n\n\n"
+        "           Glass file format version 2\n\nStatus of this memo\n\n   It is about glass.\n";
+    ll_document *d = NULL;
+    ll_error error = {0};
+    ll_document_info info;
+    assert_int_equal(ll_document_from_text(text, sizeof text - 1, NULL, &d, &error), LL_OK);
+    assert_int_equal(ll_document_get_info(d, &info), LL_OK);
+    assert_string_equal(info.title, "Glass file format version 2");
+    ll_document_close(d);
+}
+
 static void options_of_another_size_are_refused(void **state)
 {
     (void)state;
@@ -283,6 +298,7 @@ int main(void)
         cmocka_unit_test(more_bytes_than_allowed_are_refused_and_never_cut),
         cmocka_unit_test(standard_input_is_read_from_a_dash),
         cmocka_unit_test(a_text_with_form_feeds_has_pages),
+        cmocka_unit_test(the_title_of_a_memo_is_the_line_in_its_middle),
         cmocka_unit_test(options_of_another_size_are_refused),
     };
     return cmocka_run_group_tests(tests, enter, leave);
