@@ -58,7 +58,7 @@ static void the_content_decides_the_kind_and_not_the_name(void **state)
     assert_string_equal(info.title, "Title");
     assert_int_equal(info.source_bytes, 29);
     ll_document_close(d);
-    put_file("notes.txt", "PK\003\004rest of an archive", 24);
+    put_file("notes.txt", "PK\003\004rest of an archive", 22);
     expect_refusal("notes.txt", LL_UNREADABLE, "ZIP");
     put_file("image", "\x89PNG\r\n\x1A\n....", 12);
     expect_refusal("image", LL_UNREADABLE, "PNG");
