@@ -87,10 +87,10 @@ def resident():
         return int(statm.read().split()[1]) * resource.getpagesize()
 
 
-def timed(function, *arguments):
-    began = time.perf_counter()
+def timed(clock, function, *arguments):
+    began = clock()
     function(*arguments)
-    return time.perf_counter() - began
+    return clock() - began
 
 
 def child_speed(engine, arguments):
@@ -98,18 +98,19 @@ def child_speed(engine, arguments):
     engine.open()
     context = max(arguments.prefill + arguments.depths) + DECODED + 32
     results = {"name": engine.name()}
+    clock = time.process_time if arguments.cpu_time else time.perf_counter
     session = engine.session(context)
     engine.extend(session, tokens_for_bench(64, arguments.vocabulary)) # touches every weight once
     session.close()
     for count in arguments.prefill:
         session = engine.session(context)
         tokens = tokens_for_bench(count, arguments.vocabulary)
-        results[f"prefill {count}"] = count / timed(engine.extend, session, tokens)
+        results[f"prefill {count}"] = count / timed(clock, engine.extend, session, tokens)
         session.close()
     for depth in arguments.depths:
         session = engine.session(context)
         engine.extend(session, tokens_for_bench(depth, arguments.vocabulary))
-        results[f"decode at {depth}"] = DECODED / timed(session.greedy, DECODED)
+        results[f"decode at {depth}"] = DECODED / timed(clock, session.greedy, DECODED)
         session.close()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     results["peak memory"] = peak / 2**20
@@ -139,6 +140,7 @@ def run_child(arguments, which, what):
     command = [sys.executable, os.path.abspath(__file__), "--child", which, what, "--model", arguments.model,
                "--library", arguments.library, "--threads", str(arguments.threads),
                "--vocabulary", str(arguments.vocabulary),
+               *(["--cpu-time"] if arguments.cpu_time else []),
                "--prefill", *map(str, arguments.prefill), "--depths", *map(str, arguments.depths)]
     busy, own = busy_seconds(), resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.perf_counter()
@@ -180,8 +182,10 @@ def summary(found):
 
 
 def show(found, names, others, arguments):
+    clock = "processor" if arguments.cpu_time else "wall"
     print(f"{names['ours']}\n{names['theirs']}\n{os.path.basename(arguments.model)}, {arguments.threads} threads, "
-          f"{arguments.repeat} repetitions; others used {min(others):.0%} to {max(others):.0%} of the cores")
+          f"{arguments.repeat} repetitions, {clock} time; others used {min(others):.0%} to {max(others):.0%} "
+          "of the cores")
     print(f"{'':22}{'longleaf':>26}{'llama.cpp':>28}{'ratio':>8}")
     for row, unit, a, low, high, b, peer_low, peer_high, ratio in summary(found):
         mine, peer = f"{a:.4g} ({low:.4g}-{high:.4g})", f"{b:.4g} ({peer_low:.4g}-{peer_high:.4g})"
@@ -213,6 +217,9 @@ def parse():
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--prefill", type=int, nargs="+", default=[512, 2048])
     parser.add_argument("--depths", type=int, nargs="+", default=[16, 512, 2048])
+    parser.add_argument("--cpu-time", action="store_true",
+                        help="speeds by processor time, all threads together: of use on a busy machine, with "
+                             "--threads 1 (start stays wall time)")
     parser.add_argument("--csv", help="also write the table here")
     parser.add_argument("--vocabulary", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)

@@ -128,7 +128,8 @@ def compare_perplexity(tap, arguments, model, results):
         apart = sorted(abs(a - b) for w, v in zip(scores, peer_scores) for a, b in zip(w[1:], v[1:]))
         tap.say(abs(mine / peer - 1) <= SHARE, title)
         print(f"# {name}: {mine:.4f} against {peer:.4f} ({mine / peer - 1:+.3%}); a token's log-probability differs "
-              f"by {apart[len(apart) // 2]:.4f} at the median, {apart[int(len(apart) * 0.99)]:.3f} at the 99th percentile")
+              f"by {apart[len(apart) // 2]:.4f} at the median, {apart[int(len(apart) * 0.99)]:.3f} at the 99th "
+              "percentile")
         compare_program(tap, arguments, name, mine)
     session.close()
 

@@ -106,7 +106,8 @@ class Model:
         ids = (c.c_int32 * len(tokens))(*tokens)
         length = size_t()
         out = c.create_string_buffer(256 * len(tokens) + 1)
-        self.library.call("ll_detokenize", self.handle, ids, size_t(len(tokens)), out, size_t(len(out)), c.byref(length))
+        self.library.call("ll_detokenize", self.handle, ids, size_t(len(tokens)), out, size_t(len(out)),
+                          c.byref(length))
         return out.raw[:length.value].decode(errors="replace")
 
     def close(self):
