@@ -271,16 +271,27 @@ __device__ __forceinline__ void merge(const float *outputs, int64_t outputs_apar
         float base = most == -INFINITY ? 0.0f : most, sum = 0.0f;
         float4 total = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
         const float *from = outputs + row * HEAD_DIM + column;
-#pragma unroll 32
-        for (int i = 0; i < count; i++) {
-            float share = power2(headers[i * headers_apart + row] - base);
-            sum = fmaf(share, headers[i * headers_apart + DECODE_ROWS + row], sum);
-            const float4 *at = reinterpret_cast<const float4 *>(from + i * outputs_apart);
-            float4 part = SHARED ? *at : __ldcg(at); // other blocks' results are in the L2
-            total.x = fmaf(share, part.x, total.x);
-            total.y = fmaf(share, part.y, total.y);
-            total.z = fmaf(share, part.z, total.z);
-            total.w = fmaf(share, part.w, total.w);
+        // Sixteen loads in flight at a time, whatever the count.
+        for (int begin = 0; begin < count; begin += 16) {
+            float4 part[16];
+#pragma unroll
+            for (int i = 0; i < 16; i++) {
+                const float4 *at = reinterpret_cast<const float4 *>(from + (begin + i) * outputs_apart);
+                if (begin + i < count)
+                    part[i] = SHARED ? *at : __ldcg(at); // other blocks' results are in the L2
+            }
+#pragma unroll
+            for (int i = 0; i < 16; i++) {
+                if (begin + i >= count)
+                    break;
+                const float *header = headers + (begin + i) * headers_apart + row;
+                float share = power2(header[0] - base);
+                sum = fmaf(share, header[DECODE_ROWS], sum);
+                total.x = fmaf(share, part[i].x, total.x);
+                total.y = fmaf(share, part[i].y, total.y);
+                total.z = fmaf(share, part[i].z, total.z);
+                total.w = fmaf(share, part[i].w, total.w);
+            }
         }
         store(row, column, total, most, sum);
     }

@@ -6,7 +6,6 @@
 
 /* A granule is long enough to be worth a partial result. */
 #define GRANULE_KEYS 256
-#define MOST_WAVES 16
 /* Packed rows that decode takes: beyond these, prefill reads the keys fewer times. */
 #define MOST_PACKED (4 * DECODE_ROWS)
 /* What heads that run side by side may hold of the L2 (60 MB on an H200, 40 MB on an A100). */
@@ -33,57 +32,113 @@ static int row_blocks(const struct attention_sequence *sequence, const struct at
     return (packed_rows(sequence, shape) + DECODE_ROWS - 1) / DECODE_ROWS;
 }
 
-/* Granules a part: one while the card has room for all, then as many as fill it once, and beyond that
- * as many as fill it MOST_WAVES times (so that a late block does not leave it idle). */
-static int granules_a_part(const struct attention_sequence *sequences, int count,
-                           const struct attention_shape *shape)
+/* How a sequence's granules are dealt: first `large` parts of large_granules each, then parts of
+ * small_granules until none are left. */
+struct deal {
+    int granules, large, large_granules, small_granules;
+};
+
+/* What the whole batch asks for. */
+struct demand {
+    int64_t granules, runs; /* runs: of granules, one a KV head and block of packed rows */
+    int64_t room;           /* blocks at once */
+};
+
+static struct demand demand_of(const struct attention_sequence *sequences, int count,
+                               const struct attention_shape *shape)
 {
-    int64_t items = 0;
-    for (int i = 0; i < count; i++)
-        if (attention_is_decode(&sequences[i], shape))
-            items += (int64_t)granules_of(&sequences[i]) * row_blocks(&sequences[i], shape) * shape->kv_heads;
-    int64_t room = shape->blocks > 0 ? shape->blocks : 1;
-    if (items > MOST_WAVES * room)
-        room *= MOST_WAVES;
-    int64_t each = (items + room - 1) / room;
-    return each < 1 ? 1 : each < DECODE_GRANULES ? (int)each : DECODE_GRANULES;
+    struct demand demand = {.room = shape->blocks > 0 ? shape->blocks : 1};
+    for (int i = 0; i < count; i++) {
+        if (!attention_is_decode(&sequences[i], shape))
+            continue;
+        int64_t runs = (int64_t)row_blocks(&sequences[i], shape) * shape->kv_heads;
+        demand.runs += runs;
+        demand.granules += runs * granules_of(&sequences[i]);
+    }
+    return demand;
+}
+
+/* Blocks do not get equal shares of the memory's rate, so equal parts would leave the card waiting for
+ * the slowest: a little work is dealt evenly, one part a block; of much, four fifths go out in one
+ * part a block, and the rest in small parts that whoever is ready takes. */
+static struct deal deal_of(const struct attention_sequence *sequence, const struct demand *demand)
+{
+    struct deal deal = {.granules = granules_of(sequence), .small_granules = 1};
+    if (deal.granules == 0 || demand->granules <= 2 * demand->room) {
+        deal.small_granules = (int)((demand->granules + demand->room - 1) / demand->room);
+        if (deal.small_granules < 1)
+            deal.small_granules = 1;
+        return deal;
+    }
+    int64_t each = demand->room / (demand->runs > 0 ? demand->runs : 1);
+    deal.large = each < 1 ? 1 : each < deal.granules ? (int)each : deal.granules;
+    deal.large_granules = deal.granules * 4 / 5 / deal.large;
+    if (deal.large_granules == 0)
+        deal.large = 0;
+    else if (deal.large_granules >= 16)
+        deal.small_granules = deal.large_granules / 8;
+    return deal;
+}
+
+static int small_parts(const struct deal *deal)
+{
+    int left = deal->granules - deal->large * deal->large_granules;
+    return (left + deal->small_granules - 1) / deal->small_granules;
 }
 
 struct attention_counts attention_plan_count(const struct attention_sequence *sequences, int count,
                                              const struct attention_shape *shape)
 {
     struct attention_counts counts = {0, 0, 0};
-    int each = granules_a_part(sequences, count, shape);
+    struct demand demand = demand_of(sequences, count, shape);
     for (int i = 0; i < count; i++) {
         if (!attention_is_decode(&sequences[i], shape)) {
             counts.tiles += (sequences[i].rows + shape->tile_rows - 1) / shape->tile_rows;
         } else {
-            int granules = granules_of(&sequences[i]), blocks = row_blocks(&sequences[i], shape);
-            counts.parts += blocks * ((granules + each - 1) / each);
-            counts.slots += blocks * granules;
+            struct deal deal = deal_of(&sequences[i], &demand);
+            counts.parts += row_blocks(&sequences[i], shape) * (deal.large + small_parts(&deal));
+            counts.slots += row_blocks(&sequences[i], shape) * deal.granules;
         }
     }
     return counts;
 }
 
-/* Parts of one sequence, its granules shared out evenly; returns how many. */
+/* The large or the small parts of one sequence; returns how many. */
 static int fill_parts(const struct attention_sequence *sequence, const struct attention_shape *shape,
-                      int each, int first_slot, struct attention_part *parts)
+                      const struct deal *deal, bool large, int first_slot, struct attention_part *parts)
 {
-    int granules = granules_of(sequence), count = (granules + each - 1) / each, filled = 0;
+    int filled = 0, begin = large ? 0 : deal->large * deal->large_granules;
+    int end = large ? deal->large * deal->large_granules : deal->granules;
+    int step = large ? deal->large_granules : deal->small_granules;
     for (int block = 0; block < row_blocks(sequence, shape); block++) {
-        for (int i = 0; i < count; i++) {
-            int first = granules * i / count;
+        for (int first = begin; first < end; first += step) {
             parts[filled++] = (struct attention_part){.sequence = *sequence,
                                                       .first_packed = block * DECODE_ROWS,
                                                       .granule = first,
-                                                      .granules = granules * (i + 1) / count - first,
-                                                      .all_granules = granules,
-                                                      .all_parts = count,
-                                                      .first_slot = first_slot + block * granules};
+                                                      .granules = end - first < step ? end - first : step,
+                                                      .all_granules = deal->granules,
+                                                      .all_parts = deal->large + small_parts(deal),
+                                                      .first_slot = first_slot + block * deal->granules};
         }
     }
     return filled;
+}
+
+static void fill_all_parts(const struct attention_sequence *sequences, int count,
+                           const struct attention_shape *shape, struct attention_part *parts)
+{
+    struct demand demand = demand_of(sequences, count, shape);
+    int filled = 0;
+    for (int large = 1; large >= 0; large--) {
+        int slots = 0;
+        for (int i = 0; i < count; i++) {
+            if (!attention_is_decode(&sequences[i], shape))
+                continue;
+            struct deal deal = deal_of(&sequences[i], &demand);
+            filled += fill_parts(&sequences[i], shape, &deal, large, slots, parts + filled);
+            slots += row_blocks(&sequences[i], shape) * deal.granules;
+        }
+    }
 }
 
 struct weighed_tile {
@@ -124,18 +179,14 @@ void attention_plan_fill(const struct attention_sequence *sequences, int count,
                          const struct attention_shape *shape, struct attention_tile *tiles,
                          struct attention_part *parts)
 {
-    int tile_count = 0, part_count = 0, slots = 0, each = granules_a_part(sequences, count, shape);
-    for (int i = 0; i < count; i++) {
-        if (!attention_is_decode(&sequences[i], shape)) {
+    int tile_count = 0;
+    for (int i = 0; i < count; i++)
+        if (!attention_is_decode(&sequences[i], shape))
             for (int first = 0; first < sequences[i].rows; first += shape->tile_rows)
                 tiles[tile_count++] = (struct attention_tile){i, first};
-        } else {
-            part_count += fill_parts(&sequences[i], shape, each, slots, parts + part_count);
-            slots += row_blocks(&sequences[i], shape) * granules_of(&sequences[i]);
-        }
-    }
     if (tile_count > 1)
         sort_tiles(sequences, shape->tile_rows, tiles, tile_count);
+    fill_all_parts(sequences, count, shape, parts);
 }
 
 int attention_heads_together(int heads, int kv_heads, int head_dim, int64_t keys)

@@ -1,7 +1,7 @@
 /* Compares the attention and cache kernels with plain double-precision loops on fresh random inputs.
  * SPDX-License-Identifier: Apache-2.0
  *
- * usage: test_attention [SEED [NAME]]     TAP on stdout; NAME picks the cases whose name holds it. */
+ * usage: test_attention [SEED [WORDS…]]     TAP on stdout; only cases whose name holds all the words. */
 #include "gpu/check.cuh"
 
 #include <cuda_runtime.h>
@@ -578,6 +578,14 @@ std::vector<test_case> cases()
     return all;
 }
 
+bool wanted(const char *name, int argc, char **argv)
+{
+    for (int i = 2; i < argc; i++)
+        if (!strstr(name, argv[i]))
+            return false;
+    return true;
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -586,7 +594,7 @@ int main(int argc, char **argv)
     printf("# seed %llu\n", static_cast<unsigned long long>(seed));
     int number = 0, failed = 0;
     for (const test_case &test : cases()) {
-        if (argc > 2 && !strstr(test.name, argv[2]))
+        if (!wanted(test.name, argc, argv))
             continue;
         bool right = check_case(test, seed + static_cast<uint64_t>(number));
         printf("%sok %d - %s\n", right ? "" : "not ", ++number, test.name);
