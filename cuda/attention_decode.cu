@@ -351,12 +351,14 @@ struct gathered {
         chunk_values<T>(out, score, v);
     }
 
-    __device__ __forceinline__ void write(float *slot, int lane) const
+    __device__ __forceinline__ void write(float *slot, int rows, int lane) const
     {
 #pragma unroll
         for (int r = 0; r < 2; r++) {
             int row = lane / 4 + 8 * r;
             float sum = quad_sum(state.sum[r]);
+            if (row >= rows)
+                continue;
             if (lane % 4 == 0) {
                 slot[HEADER + row] = state.max[r];
                 slot[HEADER + DECODE_ROWS + row] = sum;
@@ -480,7 +482,8 @@ __global__ __launch_bounds__(WARPS * 32, 2) void decode(const __grid_constant__ 
         int free_stage = stage == 0 ? STAGES - 1 : stage - 1;
         const float *results = reinterpret_cast<const float *>(streams + free_stage * STAGE);
         __syncwarp();
-        gathered.write(reinterpret_cast<float *>(streams + (warp * STAGES + free_stage) * STAGE), lane);
+        gathered.write(reinterpret_cast<float *>(streams + (warp * STAGES + free_stage) * STAGE), work.rows,
+                       lane);
         __syncthreads();
         constexpr int APART = STAGES * STAGE / 2;
         if (work.part.all_granules == 1)

@@ -4,8 +4,11 @@
 
 #include <stdlib.h>
 
-/* A granule is long enough to be worth a partial result. */
+/* Short granules let one short sequence fill the card; past SHORT_GRANULES they grow, for each costs a
+ * result to write and to merge. */
 #define GRANULE_KEYS 256
+#define SHORT_GRANULES 32
+#define LONG_GRANULE_KEYS 1024
 /* Packed rows that decode takes: beyond these, prefill reads the keys fewer times. */
 #define MOST_PACKED (4 * DECODE_ROWS)
 /* What heads that run side by side may hold of the L2 (60 MB on an H200, 40 MB on an A100). */
@@ -23,8 +26,10 @@ bool attention_is_decode(const struct attention_sequence *sequence, const struct
 
 static int granules_of(const struct attention_sequence *sequence)
 {
-    int granules = (sequence->start + sequence->rows + GRANULE_KEYS - 1) / GRANULE_KEYS;
-    return granules < DECODE_GRANULES ? granules : DECODE_GRANULES;
+    int keys = sequence->start + sequence->rows;
+    int granules = (keys + GRANULE_KEYS - 1) / GRANULE_KEYS, most = keys / LONG_GRANULE_KEYS;
+    most = most < SHORT_GRANULES ? SHORT_GRANULES : most < DECODE_GRANULES ? most : DECODE_GRANULES;
+    return granules < most ? granules : most;
 }
 
 static int row_blocks(const struct attention_sequence *sequence, const struct attention_shape *shape)
@@ -75,8 +80,8 @@ static struct deal deal_of(const struct attention_sequence *sequence, const stru
     deal.large_granules = deal.granules * 4 / 5 / deal.large;
     if (deal.large_granules == 0)
         deal.large = 0;
-    else if (deal.large_granules >= 16)
-        deal.small_granules = deal.large_granules / 8;
+    else if (deal.large_granules >= 12)
+        deal.small_granules = deal.large_granules / 6;
     return deal;
 }
 
