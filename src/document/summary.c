@@ -218,23 +218,27 @@ static void write_answer(struct summary_job *job)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* The root repeats the answer and comes last; what has no parent yet hangs under it. */
+static void hang_under_root(struct ll_summary *s)
+{
+    for (size_t n = 0; n < s->node_count; n++)
+        if (s->nodes[n].parent == SIZE_MAX)
+            s->nodes[n].parent = s->node_count - 1;
+}
+
+/* The root holds the answer and comes last: the topmost merge, or a node of its own above the parts. */
 static ll_status add_root(struct summary_job *job)
 {
     struct ll_summary *s = job->summary;
     struct claim_list copy = {0};
-    int level = 1;
-    for (size_t n = 0; n < s->node_count; n++)
-        level = s->nodes[n].level >= level ? s->nodes[n].level + 1 : level;
-    if (!add_all(&copy, &s->answer)) {
+    ll_status status = LL_OK;
+    if (s->nodes[s->node_count - 1].level == 0) {
+        if (add_all(&copy, &s->answer))
+            status = summary_add_node(job, 1, 0, job->document->text.length, &copy);
+        else
+            status = error_nomem(job->error, "summary", s->answer.count * sizeof *copy.items);
         claim_list_fini(&copy);
-        return error_nomem(job->error, "summary", s->answer.count * sizeof *copy.items);
     }
-    ll_status status = summary_add_node(job, level, 0, job->document->text.length, &copy);
-    claim_list_fini(&copy);
-    for (size_t n = 0; n < s->node_count; n++)
-        if (s->nodes[n].parent == SIZE_MAX)
-            s->nodes[n].parent = s->node_count - 1;
+    hang_under_root(s);
     return status;
 }
 
