@@ -287,7 +287,8 @@ ll_status ll_session_get_stats(const ll_session *session, ll_session_stats *ret)
 /* Continues the timeline. Generated tokens stay on it, the ending token included when it has one. */
 ll_status ll_generate(ll_session *session, const ll_sampling *sampling, size_t max_tokens,
                       const ll_run *run, ll_finish *ret, ll_error *error);
-/* logprobs[i] of tokens[i] given all before it, i ≥ 1; logprobs[0] is 0. From an empty context. */
+/* logprobs[i] of tokens[i] given all before it, i ≥ 1; logprobs[0] is 0. From an empty context, and leaves
+ * the session empty (untouched when the tokens are refused). */
 ll_status ll_session_score(ll_session *session, const ll_token *tokens, size_t count, float *logprobs,
                            const ll_run *run, ll_error *error);
 

@@ -28,7 +28,6 @@ ll_status ll_session_score(ll_session *session, const ll_token *tokens, size_t c
     ll_status status = session_score_rows(session, tokens, count, run, take_row, &score, error);
     if (status == LL_OK)
         logprobs[0] = 0.0f;
-    session_forget(session, 0);
     session_leave(session);
     return status;
 }

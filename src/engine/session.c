@@ -117,8 +117,19 @@ ll_status session_enter(ll_session *s, ll_error *error)
     return LL_OK;
 }
 
+/* Held by the caller: stats_mutex. */
+static void show_timeline(ll_session *s)
+{
+    s->stats.position = s->tokens.count;
+    s->stats.cache_used = (size_t)s->table.length;
+    s->stats.cache_blocks = (size_t)blocks_used(s->pool);
+}
+
 void session_leave(ll_session *s)
 {
+    pthread_mutex_lock(&s->stats_mutex);
+    show_timeline(s);
+    pthread_mutex_unlock(&s->stats_mutex);
     atomic_flag_clear(&s->busy);
 }
 
@@ -135,9 +146,7 @@ size_t session_context(const ll_session *s)
 static void update_stats(ll_session *s, size_t computed, bool decoding, double seconds)
 {
     pthread_mutex_lock(&s->stats_mutex);
-    s->stats.position = s->tokens.count;
-    s->stats.cache_used = (size_t)s->table.length;
-    s->stats.cache_blocks = (size_t)blocks_used(s->pool);
+    show_timeline(s);
     *(decoding ? &s->stats.decoded : &s->stats.prefilled) += computed;
     *(decoding ? &s->stats.decode_seconds : &s->stats.prefill_seconds) += seconds;
     pthread_mutex_unlock(&s->stats_mutex);
@@ -165,15 +174,20 @@ ll_status session_append(ll_session *s, ll_token token, ll_error *error)
     return LL_OK;
 }
 
+static void forget_computed(ll_session *s, size_t position)
+{
+    engine_lock(model_engine(s->model));
+    block_table_truncate(s->pool, &s->table, (int64_t)position);
+    engine_unlock(model_engine(s->model));
+}
+
 void session_forget(ll_session *s, size_t position)
 {
     if (position >= s->tokens.count)
         return;
     s->tokens.count = position;
     s->logits_valid = false;
-    engine_lock(model_engine(s->model));
-    block_table_truncate(s->pool, &s->table, (int64_t)position);
-    engine_unlock(model_engine(s->model));
+    forget_computed(s, position);
 }
 
 static void report_prefill(const ll_run *run, uint64_t done, uint64_t total)
@@ -186,6 +200,9 @@ static void report_prefill(const ll_run *run, uint64_t done, uint64_t total)
 
 ll_status session_compute(ll_session *s, const ll_run *run, bool decoding, ll_error *error)
 {
+    /* After a rewind or a cancel the logits in memory are another place's: the last token again. */
+    if (!s->logits_valid && (size_t)s->table.length == s->tokens.count)
+        forget_computed(s, s->tokens.count - 1);
     size_t first = (size_t)s->table.length, total = s->tokens.count - first;
     while ((size_t)s->table.length < s->tokens.count) {
         size_t at = (size_t)s->table.length, left = s->tokens.count - at;
@@ -225,6 +242,14 @@ static size_t common_prefix(const ll_session *s, const ll_token *tokens, size_t 
     return i;
 }
 
+static ll_status append_and_compute(ll_session *s, const ll_token *tokens, size_t count, const ll_run *run,
+                                    ll_error *error)
+{
+    for (size_t i = 0; i < count; i++)
+        LL_TRY(session_append(s, tokens[i], error));
+    return session_compute(s, run, false, error);
+}
+
 static ll_status sync(ll_session *s, const ll_token *tokens, size_t count, const ll_run *run, ll_error *error)
 {
     LL_TRY(check_tokens(s, tokens, count, error));
@@ -237,9 +262,7 @@ static ll_status sync(ll_session *s, const ll_token *tokens, size_t count, const
     pthread_mutex_lock(&s->stats_mutex);
     s->stats.reused = reused;
     pthread_mutex_unlock(&s->stats_mutex);
-    for (size_t i = keep; i < count; i++)
-        LL_TRY(session_append(s, tokens[i], error));
-    ll_status status = session_compute(s, run, false, error);
+    ll_status status = append_and_compute(s, tokens + keep, count - keep, run, error);
     if (status != LL_OK) /* rule 6: valid at the last finished token */
         session_forget(s, (size_t)s->table.length);
     return status;
@@ -260,7 +283,6 @@ ll_status ll_session_rewind(ll_session *s, size_t position)
     ll_status status = position <= s->tokens.count ? LL_OK : LL_ARGUMENT;
     if (status == LL_OK)
         session_forget(s, position);
-    update_stats(s, 0, false, 0.0);
     session_leave(s);
     return status;
 }
@@ -284,17 +306,11 @@ const float *ll_session_logits(const ll_session *s, size_t *ret_count)
 
 /* ---- scoring ---- */
 
-ll_status session_score_rows(ll_session *s, const ll_token *tokens, size_t count, const ll_run *run,
-                             void (*row)(void *user, size_t index, const float *logits), void *user,
-                             ll_error *error)
+static ll_status score_rows(ll_session *s, const ll_token *tokens, size_t count, const ll_run *run,
+                            void (*row)(void *user, size_t index, const float *logits), void *user,
+                            ll_error *error)
 {
     size_t vocabulary = (size_t)model_hparams(s->model)->vocabulary;
-    LL_TRY(check_tokens(s, tokens, count, error));
-    if (!s->score_logits)
-        s->score_logits = mem_new(SCORE_ROWS, vocabulary * sizeof *s->score_logits);
-    if (!s->score_logits)
-        return error_nomem(error, "session", SCORE_ROWS * vocabulary * sizeof *s->score_logits);
-    session_forget(s, 0);
     for (size_t i = 0; i < count; i++)
         LL_TRY(session_append(s, tokens[i], error));
     while ((size_t)s->table.length < count) {
@@ -308,4 +324,20 @@ ll_status session_score_rows(ll_session *s, const ll_token *tokens, size_t count
         report_prefill(run, at + rows, count);
     }
     return LL_OK;
+}
+
+ll_status session_score_rows(ll_session *s, const ll_token *tokens, size_t count, const ll_run *run,
+                             void (*row)(void *user, size_t index, const float *logits), void *user,
+                             ll_error *error)
+{
+    size_t vocabulary = (size_t)model_hparams(s->model)->vocabulary;
+    LL_TRY(check_tokens(s, tokens, count, error));
+    if (!s->score_logits)
+        s->score_logits = mem_new(SCORE_ROWS, vocabulary * sizeof *s->score_logits);
+    if (!s->score_logits)
+        return error_nomem(error, "session", SCORE_ROWS * vocabulary * sizeof *s->score_logits);
+    session_forget(s, 0);
+    ll_status status = score_rows(s, tokens, count, run, row, user, error);
+    session_forget(s, 0);
+    return status;
 }

@@ -14,11 +14,13 @@ ll_model *session_model(const ll_session *session);
 size_t session_context(const ll_session *session);
 /* Puts a token on the timeline without computing it. */
 ll_status session_append(ll_session *session, ll_token token, ll_error *error);
-/* Computes all of the timeline that is not computed yet; logits are those after its last token. */
+/* Computes all of the timeline (one token at least) that is not computed yet; the logits are those after its
+ * last token. */
 ll_status session_compute(ll_session *session, const ll_run *run, bool decoding, ll_error *error);
 /* Forgets everything from position on. */
 void session_forget(ll_session *session, size_t position);
-/* `tokens` more from an empty timeline, all their logits given to `row` in order. */
+/* `tokens` from an empty timeline, all their logits given to `row` in order; the timeline is empty again
+ * afterwards. Refused tokens leave it as it was. */
 ll_status session_score_rows(ll_session *session, const ll_token *tokens, size_t count, const ll_run *run,
                              void (*row)(void *user, size_t index, const float *logits), void *user,
                              ll_error *error);

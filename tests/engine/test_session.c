@@ -221,6 +221,123 @@ static void a_cancelled_or_stopped_generation_keeps_its_tokens_and_goes_on(void 
     ll_engine_close(engine);
 }
 
+/* The logits in memory belong to another place then: they must be made anew, never taken as they are. */
+static void after_a_rewind_generation_goes_on_from_the_new_last_token(void **state)
+{
+    (void)state;
+    ll_engine *engine = tiny_engine("cpu");
+    for (int m = 0; m < TINY_COUNT; m++) {
+        ll_model *model = tiny_model(engine, tiny_names[m]);
+        ll_session *session = tiny_session(model, 256), *fresh = tiny_session(model, 256);
+        struct collected c = {0}, d = {0};
+        ll_token prompt[40];
+        tiny_tokens(model, prompt, 40);
+        size_t kept = 1 + unit_below(39);
+        sync_or_fail(session, prompt, 40);
+        assert_int_equal(ll_session_rewind(session, kept), LL_OK);
+        generate(session, 12, &c);
+        sync_or_fail(fresh, prompt, kept);
+        generate(fresh, 12, &d);
+        assert_memory_equal(c.tokens, d.tokens, 12 * sizeof(ll_token));
+        ll_session_close(session);
+        ll_session_close(fresh);
+        ll_model_close(model);
+    }
+    ll_engine_close(engine);
+}
+
+struct cancel_at {
+    ll_cancel *cancel;
+    uint64_t done;
+};
+
+static void cancel_after(void *user, const ll_progress *progress)
+{
+    struct cancel_at *at = user;
+    if (progress->done >= at->done)
+        ll_cancel_request(at->cancel);
+}
+
+static void after_a_cancelled_prefill_generation_goes_on_from_what_was_computed(void **state)
+{
+    (void)state;
+    ll_engine *engine = tiny_engine("cpu");
+    ll_model *model = tiny_model(engine, tiny_names[0]);
+    ll_session *session = tiny_session(model, 1024), *fresh = tiny_session(model, 1024);
+    struct cancel_at at = {ll_cancel_new(), 1};
+    struct collected c = {0}, d = {0};
+    ll_token prompt[LONG];
+    ll_run run;
+    ll_session_stats stats;
+    tiny_tokens(model, prompt, LONG);
+    ll_run_init(&run);
+    run.cancel = at.cancel;
+    run.on_progress = cancel_after;
+    run.user = &at;
+    assert_int_equal(ll_session_sync(session, prompt, LONG, &run, NULL), LL_CANCELLED);
+    size_t kept = ll_session_position(session);
+    assert_true(kept > 0 && kept < LONG);
+    ll_session_get_stats(session, &stats);
+    assert_int_equal(stats.position, kept);
+    assert_int_equal(stats.cache_used, kept);
+    generate(session, 8, &c);
+    sync_or_fail(fresh, prompt, kept);
+    generate(fresh, 8, &d);
+    assert_memory_equal(c.tokens, d.tokens, 8 * sizeof(ll_token));
+    ll_cancel_free(at.cancel);
+    ll_session_close(session);
+    ll_session_close(fresh);
+    ll_model_close(model);
+    ll_engine_close(engine);
+}
+
+static void the_gauge_shows_where_the_timeline_stands_after_every_call(void **state)
+{
+    (void)state;
+    ll_engine *engine = tiny_engine("cpu");
+    ll_model *model = tiny_model(engine, tiny_names[0]);
+    ll_session *session = tiny_session(model, 256);
+    struct collected c = {0};
+    ll_session_stats stats;
+    ll_token tokens[30];
+    float logprobs[30];
+    tiny_tokens(model, tokens, 30);
+    sync_or_fail(session, tokens, 30);
+    generate(session, 5, &c);
+    ll_session_get_stats(session, &stats);
+    assert_int_equal(stats.position, ll_session_position(session));
+    assert_int_equal(stats.position, 35);
+    assert_int_equal(ll_session_score(session, tokens, 30, logprobs, NULL, NULL), LL_OK);
+    ll_session_get_stats(session, &stats);
+    assert_int_equal(ll_session_position(session), 0);
+    assert_int_equal(stats.position, 0);
+    assert_int_equal(stats.cache_used, 0);
+    assert_int_equal(stats.cache_blocks, 0);
+    ll_session_close(session);
+    ll_model_close(model);
+    ll_engine_close(engine);
+}
+
+static void a_refused_score_leaves_the_timeline_as_it_was(void **state)
+{
+    (void)state;
+    ll_engine *engine = tiny_engine("cpu");
+    ll_model *model = tiny_model(engine, tiny_names[0]);
+    ll_session *session = tiny_session(model, 32);
+    ll_token tokens[33];
+    float logprobs[33];
+    size_t vocabulary;
+    tiny_tokens(model, tokens, 33);
+    sync_or_fail(session, tokens, 20);
+    assert_int_equal(ll_session_score(session, tokens, 33, logprobs, NULL, NULL), LL_CONTEXT_FULL);
+    assert_int_equal(ll_session_score(session, tokens, 0, logprobs, NULL, NULL), LL_ARGUMENT);
+    assert_int_equal(ll_session_position(session), 20);
+    assert_non_null(ll_session_logits(session, &vocabulary));
+    ll_session_close(session);
+    ll_model_close(model);
+    ll_engine_close(engine);
+}
+
 static void generation_stops_at_the_end_of_the_context(void **state)
 {
     (void)state;
@@ -383,6 +500,10 @@ int main(void)
         cmocka_unit_test(tokens_outside_the_vocabulary_are_refused_by_place),
         cmocka_unit_test(generated_tokens_stay_on_the_timeline_and_can_be_computed_later),
         cmocka_unit_test(a_cancelled_or_stopped_generation_keeps_its_tokens_and_goes_on),
+        cmocka_unit_test(after_a_rewind_generation_goes_on_from_the_new_last_token),
+        cmocka_unit_test(after_a_cancelled_prefill_generation_goes_on_from_what_was_computed),
+        cmocka_unit_test(the_gauge_shows_where_the_timeline_stands_after_every_call),
+        cmocka_unit_test(a_refused_score_leaves_the_timeline_as_it_was),
         cmocka_unit_test(generation_stops_at_the_end_of_the_context),
         cmocka_unit_test(a_mutating_call_from_inside_a_callback_is_busy),
         cmocka_unit_test(a_raised_flag_stops_a_prefill_and_leaves_a_valid_session),
