@@ -20,4 +20,13 @@
             memcpy(&(into), (given), (given)->size);                                               \
     } while (0)
 
+/* A run is used where the caller keeps it, so it must be whole. NULL is one that does nothing. */
+static inline ll_status run_check(const ll_run *run, ll_error *error)
+{
+    if (!run || run->size == sizeof *run)
+        return LL_OK;
+    return error_set(error, LL_VERSION, "run", "a run of %zu bytes where this library knows %zu; call ll_run_init",
+                     run->size, sizeof *run);
+}
+
 #endif

@@ -8,6 +8,7 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/options.h"
 #include "document/segment.h"
 #include "document/source.h"
 
@@ -112,6 +113,7 @@ ll_status ll_document_open(const char *const *paths, size_t count, const ll_docu
 {
     ll_document_options checked;
     LL_TRY(check_options(options, &checked, error));
+    LL_TRY(run_check(run, error));
     if (count == 0)
         return error_set(error, LL_ARGUMENT, "document", "no document was named");
     struct ll_document *d = mem_new(1, sizeof *d);

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/options.h"
 #include "document/prompt.h"
 
 enum {
@@ -308,6 +309,7 @@ ll_status plan_make(const struct ll_document *document, const struct llm *llm, c
         return error_set(error, LL_VERSION, "plan",
                          "plan options of %zu bytes, %zu known: call ll_plan_options_init", options->size,
                          sizeof *options);
+    LL_TRY(run_check(run, error));
     struct planner p = {.document = document,
                         .llm = llm,
                         .options = options ? options : &usual,

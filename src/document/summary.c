@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/options.h"
 #include "document/fuse.h"
 #include "document/map.h"
 #include "document/select.h"
@@ -303,6 +304,7 @@ ll_status summary_make(const struct llm *llm, const ll_plan *plan, const ll_summ
                          "summary options of %zu bytes, %zu known: call "
                          "ll_summary_options_init",
                          options->size, sizeof *options);
+    LL_TRY(run_check(run, error));
     if (plan->needs_model && !llm)
         return error_set(error, LL_ARGUMENT, "summary", "this plan needs the model it was made for");
     if (!options) {

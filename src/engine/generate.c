@@ -147,6 +147,7 @@ ll_status ll_generate(ll_session *session, const ll_sampling *given, size_t max_
 {
     struct generation g = {.session = session, .run = run, .max_tokens = max_tokens};
     OPTIONS_READ(g.sampling, given, ll_sampling_init, error);
+    LL_TRY(run_check(run, error));
     LL_TRY(session_enter(session, error));
     ll_model *model = session_model(session);
     g.tokenizer = model_tokenizer(model);

@@ -116,6 +116,20 @@ static ll_status check_vocabulary(const ll_model *model, ll_error *error)
     return LL_OK;
 }
 
+/* Loading holds the engine's lock, callbacks never do: it is put down while the caller's runs. */
+struct unlocked_run {
+    ll_engine *engine;
+    const ll_run *run;
+};
+
+static void report_unlocked(void *user, const ll_progress *progress)
+{
+    const struct unlocked_run *unlocked = user;
+    engine_unlock(unlocked->engine);
+    unlocked->run->on_progress(unlocked->run->user, progress);
+    engine_lock(unlocked->engine);
+}
+
 static ll_status load_weights(ll_model *model, const ll_run *run, ll_error *error)
 {
     struct backend *backend = engine_backend(model->engine);
@@ -137,12 +151,17 @@ static ll_status open_parts(ll_model *model, const char *path, bool metadata_onl
     if (tokenizer_note(model->tokenizer))
         log_printf(engine_log(model->engine), LOG_WARNING, "tokenizer", "%s",
                    tokenizer_note(model->tokenizer));
+    LL_TRY(read_meta(model, error));
     if (metadata_only) {
         model->hparams.vocabulary = (int64_t)tokenizer_size(model->tokenizer);
-        return read_meta(model, error);
+        return LL_OK;
     }
+    struct unlocked_run unlocked = {model->engine, run};
+    ll_run inner = {.size = sizeof inner, .cancel = run ? run->cancel : NULL, .user = &unlocked};
+    if (run && run->on_progress)
+        inner.on_progress = report_unlocked;
     engine_lock(model->engine);
-    ll_status status = load_weights(model, run, error);
+    ll_status status = load_weights(model, &inner, error);
     engine_unlock(model->engine);
     return status;
 }
@@ -164,6 +183,7 @@ ll_status ll_model_open(ll_engine *engine, const char *path, const ll_model_opti
 {
     ll_model_options options;
     OPTIONS_READ(options, given, ll_model_options_init, error);
+    LL_TRY(run_check(run, error));
     ll_model *model = mem_new(1, sizeof *model);
     if (!model)
         return error_nomem(error, "model", sizeof *model);

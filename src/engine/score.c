@@ -1,9 +1,10 @@
 /* How likely a text is: the log-probability of each token given all before it.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "base/error.h"
+#include "base/options.h"
+#include "engine/model.h"
 #include "engine/sampler.h"
 #include "engine/session.h"
-#include "base/error.h"
-#include "engine/model.h"
 #include "model/hparams.h"
 
 struct score {
@@ -23,6 +24,7 @@ static void take_row(void *user, size_t index, const float *logits)
 ll_status ll_session_score(ll_session *session, const ll_token *tokens, size_t count, float *logprobs,
                            const ll_run *run, ll_error *error)
 {
+    LL_TRY(run_check(run, error));
     LL_TRY(session_enter(session, error));
     struct score score = {tokens, count, (size_t)model_hparams(session_model(session))->vocabulary, logprobs};
     ll_status status = session_score_rows(session, tokens, count, run, take_row, &score, error);

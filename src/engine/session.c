@@ -271,6 +271,7 @@ static ll_status sync(ll_session *s, const ll_token *tokens, size_t count, const
 ll_status ll_session_sync(ll_session *s, const ll_token *tokens, size_t count, const ll_run *run,
                           ll_error *error)
 {
+    LL_TRY(run_check(run, error));
     LL_TRY(session_enter(s, error));
     ll_status status = sync(s, tokens, count, run, error);
     session_leave(s);

@@ -19,7 +19,7 @@ struct loader {
     struct model_params *params;
     const ll_run *run;
     bool *used; /* [tensors] */
-    uint64_t done;
+    uint64_t done, total; /* bytes of weights */
     ll_error *error;
 };
 
@@ -92,7 +92,7 @@ static void report_progress(struct loader *l, uint64_t bytes)
     l->done += bytes;
     if (!l->run || !l->run->on_progress)
         return;
-    ll_progress progress = {LL_LOADING, l->done, gguf_file_bytes(l->gguf), NULL};
+    ll_progress progress = {LL_LOADING, l->done, l->total, NULL};
     l->run->on_progress(l->run->user, &progress);
 }
 
@@ -116,7 +116,6 @@ static ll_status load_matrix(struct loader *l, enum need need, const char *name,
     if (!l->backend->host_memory)
         LL_TRY(place(l, tensor->data, tensor->bytes, &matrix.data));
     LL_TRY(l->backend->table->prepare_weight(l->backend, &matrix, l->error));
-    l->params->parameters += (uint64_t)rows * (uint64_t)cols;
     report_progress(l, tensor->bytes);
     if (l->run && cancel_requested(l->run->cancel))
         return error_set(l->error, LL_CANCELLED, "model", "loading was cancelled");
@@ -139,7 +138,6 @@ static ll_status load_vector(struct loader *l, enum need need, const char *name,
     dequantize_row(tensor->dtype, tensor->data, values, count);
     status = place_vector(l, values, count, ret);
     mem_free(values);
-    l->params->parameters += (uint64_t)count;
     report_progress(l, tensor->bytes);
     return status;
 }
@@ -302,6 +300,8 @@ static ll_status load_all(struct loader *l)
     l->used = mem_new(gguf_tensor_count(l->gguf), sizeof *l->used);
     if (!l->params->layer || !l->used)
         return error_nomem(l->error, "model", (size_t)h->layers * sizeof *l->params->layer);
+    for (size_t i = 0; i < gguf_tensor_count(l->gguf); i++)
+        l->total += gguf_tensor_at(l->gguf, i)->bytes;
     LL_TRY(load_ends(l));
     for (int i = 0; i < h->layers; i++)
         LL_TRY(load_layer(l, i));

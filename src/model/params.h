@@ -39,7 +39,6 @@ struct model_params {
         uint64_t bytes;
     } * owned;
     size_t owned_count, owned_capacity;
-    uint64_t parameters; /* numbers in all tensors used */
 };
 
 /* Sets hparams->vocabulary. A weight missing, misshapen, of an unreadable type, or present but of no
