@@ -336,6 +336,50 @@ static void prefix_norms_are_never_too_small_and_forget_what_was_overwritten(voi
     close_backend(fast), close_backend(fresh);
 }
 
+/* Heads that do not fill whole vectors, keys of either sign. */
+static void check_odd_norms(const char *set)
+{
+    static const int dims[] = {4, 7, 20, 36, 63};
+    static const enum dtype types[] = {DT_F32, DT_F16, DT_BF16};
+    current_set = set;
+    for (size_t i = 0; i < 5 * 3; i++) {
+        struct setting s = {.heads = 2, .kv_heads = 2, .head_dim = dims[i / 3], .block_tokens = 16,
+                            .k_type = types[i % 3], .v_type = DT_F16, .key_size = 1,
+                            .attention = {.heads = 2, .scale = 1}};
+        int64_t length = 1 + (int64_t)unit_below(40), row_bytes;
+        struct backend *fast = open_fast(set, 1);
+        struct inputs in = inputs_new(&s, 1, &length);
+        struct backend_cache cache = cache_new(fast, &s, in.whole.block_count);
+        struct tensor out = matrix_new(length, in.q.cols);
+        run_chunk(fast, &cache, &s, &in, 0, 0, length, &out);
+        row_bytes = (int64_t)dtype_row_bytes(s.k_type, (uint64_t)s.head_dim);
+        for (int64_t position = 0; position < length; position++)
+            for (int head = 0; head < 2; head++) {
+                float key[64];
+                double sum = 0;
+                int32_t block = in.whole.blocks[position / 16];
+                dequantize_row(s.k_type,
+                               (char *)cache.k + block * cache.k_block_bytes +
+                                   (head * 16 + position % 16) * row_bytes,
+                               key, s.head_dim);
+                for (int d = 0; d < s.head_dim; d++)
+                    sum += (double)key[d] * key[d];
+                if (!((double)cache.k_norms[block * 2 + head] >= sqrt(sum)))
+                    fail_msg("%s, %s heads of %d: norm %g kept for a key of %g", set, dtype_info(s.k_type)->name,
+                             s.head_dim, (double)cache.k_norms[block * 2 + head], sqrt(sum));
+            }
+        inputs_free(&in);
+        matrix_free(&out);
+        close_backend(fast);
+    }
+}
+
+static void norms_of_heads_that_fill_no_vector_are_never_too_small(void **state)
+{
+    (void)state;
+    each_set(check_odd_norms);
+}
+
 static void a_copied_block_is_the_same_block(void **state)
 {
     (void)state;
@@ -396,6 +440,7 @@ int main(void)
         cmocka_unit_test(reach_changes_nothing_beyond_its_promise),
         cmocka_unit_test(reach_skips_the_same_keys_whole_or_in_parts),
         cmocka_unit_test(prefix_norms_are_never_too_small_and_forget_what_was_overwritten),
+        cmocka_unit_test(norms_of_heads_that_fill_no_vector_are_never_too_small),
         cmocka_unit_test(a_copied_block_is_the_same_block),
         cmocka_unit_test(dropped_blocks_are_not_seen),
     };

@@ -102,7 +102,7 @@ void KERNEL(load_row)(enum dtype dtype, const void *from, float *to, int64_t n)
     int64_t whole = n / LANES * LANES;
     load_values(dtype, from, 0, 1, whole, whole, to);
     for (int64_t d = whole; d < n; d++) /* Q8_0 rows are whole blocks and never come here */
-        to[d] = dtype == DT_F32 ? ((const float *)from)[d] : vf_max_lane(load_part(dtype, from, d, 1));
+        to[d] = dtype == DT_F32 ? ((const float *)from)[d] : load_part(dtype, from, d, 1)[0];
 }
 
 /* A chain of n/LANES sums is off by less than 2e-5 of itself (n ≤ 1024); squares that vanish hide less
