@@ -172,6 +172,16 @@ template <typename T> struct stream {
 struct rows2 {     // what a thread's two packed rows need
     float step[2]; // slope in raw score units
     int position[2];
+
+    __device__ __forceinline__ rows2(const attention_call &call, const work &work, int lane)
+    {
+#pragma unroll
+        for (int r = 0; r < 2; r++) {
+            int row = lane / 4 + 8 * r;
+            step[r] = call.slopes ? call.slopes[work.head(row)] / call.scale : 0.0f;
+            position[r] = work.position(row);
+        }
+    }
 };
 
 // The queries as the products' first operand: in registers where there is room, else in the tile.
@@ -412,51 +422,61 @@ __device__ __forceinline__ void merge_granules(const attention_call &call, const
                           store_rows<T>{call, work});
 }
 
-template <typename T, int WARPS, int STAGES>
-__global__ __launch_bounds__(WARPS * 32, 2) void decode(const __grid_constant__ attention_call call)
-{
-    constexpr int THREADS = WARPS * 32, ROUND = WARPS * CHUNK; // keys of a round of all warps
-    extern __shared__ __align__(128) unsigned char shared[];
-    T *q_tile = reinterpret_cast<T *>(shared), *streams = q_tile + DECODE_ROWS * ROW;
-    int thread = static_cast<int>(threadIdx.x), lane = thread & 31, warp = thread / 32;
-    work work(call);
-    bool skipping = call.slopes && call.reach > 0.0f && call.k_norms;
-    if (skipping)
-        load_queries<T, THREADS>(call, work, q_tile, thread);
-    range range = keys_range<T>(call, work, q_tile, lane);
-    // Granules are whole rounds; chunk c of the range goes to warp c % WARPS.
-    int64_t rounds = (range.count() + ROUND - 1) / ROUND;
-    auto border = [&](int granule) {
+// The block at work. Chunk c of the range goes to warp c % WARPS; granules are whole rounds of all warps.
+template <typename T, int WARPS, int STAGES> struct decoder {
+    static constexpr int THREADS = WARPS * 32, ROUND = WARPS * CHUNK, APART = STAGES * STAGE / 2;
+
+    const attention_call &call;
+    const work &work;
+    const range &range;
+    T *stages; // of all warps
+    int thread, lane, warp;
+    stream<T> stream;
+    int index, stop;     // of the warp's next chunk; where the block's part ends
+    int stage;           // of that chunk
+    int lowest, highest; // positions of the block's rows
+
+    __device__ __forceinline__ int border(int granule) const
+    {
+        int64_t rounds = (range.count() + ROUND - 1) / ROUND;
         return static_cast<int>(rounds * granule / work.part.all_granules) * ROUND;
-    };
-    int index = border(work.part.granule) + warp * CHUNK;
-    int stop = min(range.count(), border(work.part.granule + work.part.granules));
-
-    stream<T> stream = {call, work, range, shared_address(streams + warp * STAGES * STAGE), lane, -1};
-    stream.look_up(index, stop);
-#pragma unroll
-    for (int stage = 0; stage < STAGES - 1; stage++)
-        stream.load(stage, index + stage * ROUND, index + (stage + 1) * ROUND, stop);
-    if (!skipping)
-        load_queries<T, THREADS>(call, work, q_tile, thread);
-
-    queries queries(shared_address(q_tile + fragment_a<HEAD_DIM>(lane)));
-    rows2 rows;
-#pragma unroll
-    for (int r = 0; r < 2; r++) {
-        int row = lane / 4 + 8 * r;
-        rows.step[r] = call.slopes ? call.slopes[work.head(row)] / call.scale : 0.0f;
-        rows.position[r] = work.position(row);
     }
-    mask mask(call);
-    float factor = call.scale * LOG2E;
-    uint32_t k_lane = fragment_b<HEAD_DIM>(lane) * 2,
-             v_lane = (CHUNK * ROW + fragment_bt<HEAD_DIM>(lane)) * 2;
-    int stage = 0;
-    for (int granule = work.part.granule; granule < work.part.granule + work.part.granules; granule++) {
-        gathered gathered;
+
+    __device__ __forceinline__ void begin()
+    {
+        index = border(work.part.granule) + warp * CHUNK;
+        stop = min(range.count(), border(work.part.granule + work.part.granules));
+        stage = 0;
+        lowest = work.position(0);
+        highest = work.position(DECODE_ROWS - 1);
+        stream.look_up(index, stop);
+#pragma unroll
+        for (int i = 0; i < STAGES - 1; i++)
+            stream.load(i, index + i * ROUND, index + (i + 1) * ROUND, stop);
+    }
+
+    // One chunk, whose K and V lie at `base`, into what the warp gathers.
+    __device__ __forceinline__ void take(uint32_t base, const queries &queries, const rows2 &rows,
+                                         gathered &gathered)
+    {
+        int key = range.key(index);
+        mask mask(call);
+        float score[8];
+        chunk_scores<T>(score, queries, base + fragment_b<HEAD_DIM>(lane) * 2);
+        chunk_bias(score, call, mask, rows, key + 2 * (lane & 3),
+                   !mask.whole(lowest, highest, key, key + CHUNK - 1));
+        if (work.part.sequence.holes && work.pages[key / PAGE_KEYS] < 0)
+#pragma unroll
+            for (int i = 0; i < 8; i++)
+                score[i] = -INFINITY;
+        gathered.add<T>(score, call.scale * LOG2E, base + (CHUNK * ROW + fragment_bt<HEAD_DIM>(lane)) * 2);
+    }
+
+    // A granule's chunks. All warps count the same rounds, so that all stand at the same stage after it.
+    __device__ __forceinline__ void gather(int granule, const queries &queries, const rows2 &rows,
+                                           gathered &gathered)
+    {
         gathered.begin();
-        // All warps count the same rounds, so that all stand at the same stage where the granule ends.
         for (int last = border(granule + 1) + warp * CHUNK; index < last; index += ROUND) {
             int ahead = stage == 0 ? STAGES - 1 : stage - 1, later = index + (STAGES - 1) * ROUND;
             __syncwarp(); // every lane has read the stage that is filled next
@@ -465,27 +485,20 @@ __global__ __launch_bounds__(WARPS * 32, 2) void decode(const __grid_constant__ 
             __syncwarp(); // every lane's copies are here
             uint32_t base = stream.stages + stage * STAGE * 2;
             stage = stage + 1 == STAGES ? 0 : stage + 1;
-            if (index >= stop)
-                continue;
-            int key = range.key(index);
-            float score[8];
-            chunk_scores<T>(score, queries, base + k_lane);
-            bool whole = mask.whole(work.position(0), work.position(DECODE_ROWS - 1), key, key + CHUNK - 1);
-            chunk_bias(score, call, mask, rows, key + 2 * (lane & 3), !whole);
-            if (work.part.sequence.holes && work.pages[key / PAGE_KEYS] < 0)
-#pragma unroll
-                for (int i = 0; i < 8; i++)
-                    score[i] = -INFINITY;
-            gathered.add<T>(score, factor, base + v_lane);
+            if (index < stop)
+                take(base, queries, rows, gathered);
         }
-        // The stage to be filled next is free: it takes the warp's result.
+    }
+
+    // Merges the warps' results of a granule. The stage to be filled next is free: it takes them.
+    __device__ __forceinline__ void flush(int granule, const gathered &gathered)
+    {
         int free_stage = stage == 0 ? STAGES - 1 : stage - 1;
-        const float *results = reinterpret_cast<const float *>(streams + free_stage * STAGE);
+        const float *results = reinterpret_cast<const float *>(stages + free_stage * STAGE);
         __syncwarp();
-        gathered.write(reinterpret_cast<float *>(streams + (warp * STAGES + free_stage) * STAGE), work.rows,
+        gathered.write(reinterpret_cast<float *>(stages + (warp * STAGES + free_stage) * STAGE), work.rows,
                        lane);
         __syncthreads();
-        constexpr int APART = STAGES * STAGE / 2;
         if (work.part.all_granules == 1)
             merge<THREADS, true>(results, APART, results + HEADER, APART, WARPS, work.rows, thread,
                                  store_rows<T>{call, work});
@@ -494,10 +507,38 @@ __global__ __launch_bounds__(WARPS * 32, 2) void decode(const __grid_constant__ 
                                  store_slot{call.partial + (work.first_slot(call) + granule) * SLOT});
         __syncthreads();
     }
+};
+
+template <typename T, int WARPS, int STAGES>
+__global__ __launch_bounds__(WARPS * 32, 2) void decode(const __grid_constant__ attention_call call)
+{
+    constexpr int THREADS = WARPS * 32;
+    extern __shared__ __align__(128) unsigned char shared[];
+    T *q_tile = reinterpret_cast<T *>(shared), *stages = q_tile + DECODE_ROWS * ROW;
+    int thread = static_cast<int>(threadIdx.x), lane = thread & 31, warp = thread / 32;
+    work work(call);
+    // The reach needs the queries; without it the keys are asked for first.
+    bool skipping = call.slopes && call.reach > 0.0f && call.k_norms;
+    if (skipping)
+        load_queries<T, THREADS>(call, work, q_tile, thread);
+    range range = keys_range<T>(call, work, q_tile, lane);
+    uint32_t mine = shared_address(stages + warp * STAGES * STAGE);
+    decoder<T, WARPS, STAGES> decoder = {call,   work, range, stages,
+                                         thread, lane, warp,  {call, work, range, mine, lane, -1}};
+    decoder.begin();
+    if (!skipping)
+        load_queries<T, THREADS>(call, work, q_tile, thread);
+    queries queries(shared_address(q_tile + fragment_a<HEAD_DIM>(lane)));
+    rows2 rows(call, work, lane);
+    for (int granule = work.part.granule; granule < work.part.granule + work.part.granules; granule++) {
+        gathered gathered;
+        decoder.gather(granule, queries, rows, gathered);
+        decoder.flush(granule, gathered);
+    }
     copy_wait<0>();
     if (work.part.all_granules > 1 &&
         last_to_arrive(call.tickets + ATTENTION_TICKETS + work.first_slot(call), work.part.all_parts, thread))
-        merge_granules<T, THREADS>(call, work, reinterpret_cast<float *>(streams), thread);
+        merge_granules<T, THREADS>(call, work, reinterpret_cast<float *>(stages), thread);
 }
 
 template <typename T, int WARPS, int STAGES> int launch(const attention_call *call, cudaStream_t stream)

@@ -156,6 +156,19 @@ struct turn {
     }
 };
 
+// What a thread of a consumer keeps of its two rows (first and first + 8 of the query tile) in one item.
+template <typename T, bool ALIBI> struct rows {
+    softmax state;
+    float out[OUTPUTS * 4], score[SCORES * 4], rescale[2];
+    uint32_t weight[SCORES * 2];
+    int first;
+    // ALiBi
+    reach reach;
+    float slope, bound[2]; // slope in log2 units
+    uint32_t bias;
+    int lowest_tile; // that the warp's rows can need
+};
+
 // What a consumer keeps between items.
 template <typename T, bool ALIBI> struct consumer {
     const attention_call &call;
@@ -211,148 +224,203 @@ template <typename T, bool ALIBI> struct consumer {
         }
     }
 
-    // Whether no row of the group needs tile (whose prefix maximum is norm) or anything left of it.
-    __device__ __forceinline__ bool finished(const reach &reach, const softmax &state,
-                                             const float (&bound)[2], int lowest_tile, int row, int rows,
-                                             int tile) const
-    {
-        float norm = *reinterpret_cast<const volatile float *>(&shared.control->norm[k_at.stage]);
-        bool done = tile < lowest_tile;
-        if (!done) {
-            done = true;
-#pragma unroll
-            for (int r = 0; r < 2; r++) {
-                float sum = quad_sum(state.sum[r]);
-                done = done && (row + 8 * r >= rows ||
-                                reach.beyond(bound[r], norm, tile * KEYS + KEYS - 1, state.max[r], sum));
-            }
-        }
-        return named_and(VOTE + group, 128, done);
-    }
-
     __device__ __forceinline__ void publish(int lowest_tile) const
     {
         if (lane == 0)
             atomicExch(&shared.control->needed[group * 4 + warp], lowest_tile);
     }
 
-    // The lowest tile that the warp's rows can need, from norms alone.
-    __device__ __forceinline__ int first_tile(const item &item, const reach &reach, const float (&bound)[2],
-                                              int row) const
+    __device__ __forceinline__ float tile_norm() const
     {
-        float norm = *reinterpret_cast<const volatile float *>(&shared.control->norm[k_at.stage]);
-        int needed = INT_MAX;
-#pragma unroll
-        for (int r = 0; r < 2; r++)
-            if (row + 8 * r < item.rows) {
-                float nearest =
-                    static_cast<float>(item.lowest + row + 8 * r) - reach.furthest(bound[r], norm);
-                needed = min(needed, static_cast<int>(fmaxf(floorf(nearest), 0.0f)) / KEYS);
-            }
-        return __reduce_min_sync(~0u, needed);
+        return *reinterpret_cast<const volatile float *>(&shared.control->norm[k_at.stage]);
     }
 
     __device__ __forceinline__ void work(const item &item);
+
+private:
+    __device__ __forceinline__ void begin(rows<T, ALIBI> &rows, const item &item) const;
+    __device__ __forceinline__ void first_tile(rows<T, ALIBI> &rows, const item &item, int tile);
+    __device__ __forceinline__ int next_tiles(rows<T, ALIBI> &rows, const item &item);
+    __device__ __forceinline__ void next_tile(rows<T, ALIBI> &rows, const item &item, int tile);
+    __device__ __forceinline__ void last_values(rows<T, ALIBI> &rows);
+    __device__ __forceinline__ bool finished(const rows<T, ALIBI> &rows, const item &item, int tile) const;
+    __device__ __forceinline__ int lowest_in_reach(const rows<T, ALIBI> &rows, const item &item) const;
+    __device__ __forceinline__ void weigh(rows<T, ALIBI> &rows, const item &item, int tile) const;
+    __device__ __forceinline__ void issue_next_scores(rows<T, ALIBI> &rows) const;
 };
+
+template <typename T, bool ALIBI>
+__device__ __forceinline__ void consumer<T, ALIBI>::begin(rows<T, ALIBI> &rows, const item &item) const
+{
+    rows.first = group * 64 + warp * 16 + lane / 4;
+    rows.state.begin();
+#pragma unroll
+    for (int i = 0; i < OUTPUTS * 4; i++)
+        rows.out[i] = 0.0f;
+    rows.lowest_tile = 0;
+    rows.reach.on = false;
+    if (ALIBI) {
+        float slope = call.slopes[item.head];
+        rows.bias = bias_operand<T>(slope / call.scale, lane).a;
+        rows.slope = slope * LOG2E;
+        rows.reach.begin(call, item.head, item.highest);
+        if (rows.reach.on)
+            row_bounds<T>(q_bytes, rows.first, lane, call.scale * LOG2E, rows.bound);
+    }
+}
+
+// Whether no row of the group needs tile, the one in the next K stage, or anything left of it.
+template <typename T, bool ALIBI>
+__device__ __forceinline__ bool consumer<T, ALIBI>::finished(const rows<T, ALIBI> &rows, const item &item,
+                                                             int tile) const
+{
+    float norm = tile_norm();
+    bool done = tile < rows.lowest_tile;
+    if (!done) {
+        done = true;
+#pragma unroll
+        for (int r = 0; r < 2; r++) {
+            float sum = quad_sum(rows.state.sum[r]);
+            done = done &&
+                   (rows.first + 8 * r >= item.rows ||
+                    rows.reach.beyond(rows.bound[r], norm, tile * KEYS + KEYS - 1, rows.state.max[r], sum));
+        }
+    }
+    return named_and(VOTE + group, 128, done);
+}
+
+// The lowest tile that the warp's rows can need, from norms alone.
+template <typename T, bool ALIBI>
+__device__ __forceinline__ int consumer<T, ALIBI>::lowest_in_reach(const rows<T, ALIBI> &rows,
+                                                                   const item &item) const
+{
+    float norm = tile_norm();
+    int needed = INT_MAX;
+#pragma unroll
+    for (int r = 0; r < 2; r++)
+        if (rows.first + 8 * r < item.rows) {
+            float position = static_cast<float>(item.lowest + rows.first + 8 * r);
+            float nearest = position - rows.reach.furthest(rows.bound[r], norm);
+            needed = min(needed, static_cast<int>(fmaxf(floorf(nearest), 0.0f)) / KEYS);
+        }
+    return __reduce_min_sync(~0u, needed);
+}
+
+template <typename T, bool ALIBI>
+__device__ __forceinline__ void consumer<T, ALIBI>::weigh(rows<T, ALIBI> &rows, const item &item,
+                                                          int tile) const
+{
+    mask mask(call);
+    int lowest = item.lowest + group * 64;
+    if (!mask.whole(lowest, lowest + 63, tile * KEYS, tile * KEYS + KEYS - 1))
+        hide_scores(rows.score, mask, item.lowest + rows.first, tile * KEYS + 2 * (lane & 3));
+    float shift = ALIBI ? rows.slope * static_cast<float>(tile * KEYS - item.highest) : 0.0f;
+    rows.state.template tile<SCORES>(rows.score, call.scale * LOG2E, shift, rows.rescale);
+}
+
+template <typename T, bool ALIBI>
+__device__ __forceinline__ void consumer<T, ALIBI>::issue_next_scores(rows<T, ALIBI> &rows) const
+{
+    issue_scores<T, ALIBI>(rows.score, shared.q + group * 64 * 128, shared.k + k_at.stage * KEY_BYTES,
+                           shared.counters, rows.bias);
+}
+
+template <typename T, bool ALIBI>
+__device__ __forceinline__ void consumer<T, ALIBI>::first_tile(rows<T, ALIBI> &rows, const item &item,
+                                                               int tile)
+{
+    issue_next_scores(rows);
+    turn.pass();
+    if (ALIBI && rows.reach.on && !item.sequence.holes) {
+        rows.lowest_tile = lowest_in_reach(rows, item);
+        publish(rows.lowest_tile);
+    }
+    products_wait<0>();
+    hold(rows.score);
+    free_keys();
+    weigh(rows, item, tile);
+    pack_weights<T>(rows.weight, rows.score);
+}
+
+// Scores of this tile and values of the one before are multiplied together; its softmax runs under the
+// values' product.
+template <typename T, bool ALIBI>
+__device__ __forceinline__ void consumer<T, ALIBI>::next_tile(rows<T, ALIBI> &rows, const item &item,
+                                                              int tile)
+{
+    turn.wait();
+    issue_next_scores(rows);
+    wait_values();
+    issue_values<T>(rows.out, rows.weight, shared.v + v_at.stage * KEY_BYTES);
+    turn.pass();
+    products_wait<1>();
+    hold(rows.score);
+    free_keys();
+    weigh(rows, item, tile);
+    // The wait for the values' product stands behind a branch that depends on the softmax: without
+    // it the assembler moves the wait up, and the product no longer runs under the exponentials.
+    // The four warps must take the same side, for they must meet at the same wait.
+    if (named_and(VOTE + group, 128, rows.rescale[0] == 1.0f && rows.rescale[1] == 1.0f)) {
+        products_wait<0, 1>();
+        hold(rows.out);
+    } else {
+        products_wait<0, 2>();
+        hold(rows.out);
+#pragma unroll
+        for (int i = 0; i < OUTPUTS * 4; i++)
+            rows.out[i] *= rows.rescale[(i >> 1) & 1];
+    }
+    free_values();
+    pack_weights<T>(rows.weight, rows.score);
+}
+
+// All tiles after the first; returns the one in the next K stage, which this group does not want.
+template <typename T, bool ALIBI>
+__device__ __forceinline__ int consumer<T, ALIBI>::next_tiles(rows<T, ALIBI> &rows, const item &item)
+{
+    for (;;) {
+        int tile = wait_keys();
+        if (tile < 0)
+            return tile;
+        if (ALIBI && rows.reach.on && finished(rows, item, tile)) {
+            publish(INT_MAX);
+            return tile;
+        }
+        next_tile(rows, item, tile);
+    }
+}
+
+template <typename T, bool ALIBI>
+__device__ __forceinline__ void consumer<T, ALIBI>::last_values(rows<T, ALIBI> &rows)
+{
+    turn.wait();
+    wait_values();
+    issue_values<T>(rows.out, rows.weight, shared.v + v_at.stage * KEY_BYTES);
+    turn.pass();
+    products_wait<0>();
+    hold(rows.out);
+    free_values();
+}
 
 template <typename T, bool ALIBI> __device__ __forceinline__ void consumer<T, ALIBI>::work(const item &item)
 {
-    int row = group * 64 + warp * 16 + lane / 4; // of the thread's first row in the query tile
-    float factor = call.scale * LOG2E;
-    mask mask(call);
-    softmax state;
-    state.begin();
-    float out[OUTPUTS * 4], score[SCORES * 4], rescale[2], bound[2];
-    uint32_t weight[SCORES * 2];
-#pragma unroll
-    for (int i = 0; i < OUTPUTS * 4; i++)
-        out[i] = 0.0f;
-    reach reach;
-    reach.on = false;
-    float slope = 0.0f;
-    uint32_t bias = 0;
-    if (ALIBI) {
-        slope = call.slopes[item.head];
-        bias = bias_operand<T>(slope / call.scale, lane).a;
-        slope *= LOG2E;
-        reach.begin(call, item.head, item.highest);
-        if (reach.on)
-            row_bounds<T>(q_bytes, row, lane, factor, bound);
-    }
-    uint32_t q = shared.q + group * 64 * 128;
-    int lowest_tile = 0;
-
-    auto weigh = [&](int tile) {
-        if (!mask.whole(item.lowest + group * 64, item.lowest + group * 64 + 63, tile * KEYS,
-                        tile * KEYS + KEYS - 1))
-            hide_scores(score, mask, item.lowest + row, tile * KEYS + 2 * (lane & 3));
-        float shift = ALIBI ? slope * static_cast<float>(tile * KEYS - item.highest) : 0.0f;
-        state.template tile<SCORES>(score, factor, shift, rescale);
-    };
-
+    rows<T, ALIBI> rows;
+    begin(rows, item);
     int tile = wait_keys();
     turn.wait();
     if (tile >= 0) {
-        issue_scores<T, ALIBI>(score, q, shared.k + k_at.stage * KEY_BYTES, shared.counters, bias);
-        turn.pass();
-        if (ALIBI && reach.on && !item.sequence.holes) {
-            lowest_tile = first_tile(item, reach, bound, row);
-            publish(lowest_tile);
-        }
-        products_wait<0>();
-        hold(score);
-        free_keys();
-        weigh(tile);
-        pack_weights<T>(weight, score);
-        for (;;) {
-            tile = wait_keys();
-            if (tile < 0)
-                break;
-            if (ALIBI && reach.on && finished(reach, state, bound, lowest_tile, row, item.rows, tile)) {
-                publish(INT_MAX);
-                break;
-            }
-            turn.wait();
-            issue_scores<T, ALIBI>(score, q, shared.k + k_at.stage * KEY_BYTES, shared.counters, bias);
-            wait_values();
-            issue_values<T>(out, weight, shared.v + v_at.stage * KEY_BYTES);
-            turn.pass();
-            products_wait<1>();
-            hold(score);
-            free_keys();
-            weigh(tile);
-            // The wait for the values' product stands behind a branch that depends on the softmax: without
-            // it the assembler moves the wait up, and the product no longer runs under the exponentials.
-            // The four warps must take the same side, for they must meet at the same wait.
-            if (named_and(VOTE + group, 128, rescale[0] == 1.0f && rescale[1] == 1.0f)) {
-                products_wait<0, 1>();
-                hold(out);
-            } else {
-                products_wait<0, 2>();
-                hold(out);
-#pragma unroll
-                for (int i = 0; i < OUTPUTS * 4; i++)
-                    out[i] *= rescale[(i >> 1) & 1];
-            }
-            free_values();
-            pack_weights<T>(weight, score);
-        }
-        turn.wait();
-        wait_values();
-        issue_values<T>(out, weight, shared.v + v_at.stage * KEY_BYTES);
-        turn.pass();
-        products_wait<0>();
-        hold(out);
-        free_values();
+        first_tile(rows, item, tile);
+        tile = next_tiles(rows, item);
+        last_values(rows);
     } else {
         turn.pass();
     }
     free(shared.control->q_empty);
     drain(tile);
-    T *to = static_cast<T *>(call.out) +
-            (static_cast<int64_t>(item.sequence.first_row) + item.first) * call.out_stride +
-            item.head * HEAD_DIM;
-    store_rows<T>(out, state, to, call.out_stride, row, item.rows, lane);
+    int64_t row = static_cast<int64_t>(item.sequence.first_row) + item.first;
+    store_rows<T>(rows.out, rows.state,
+                  static_cast<T *>(call.out) + row * call.out_stride + item.head * HEAD_DIM, call.out_stride,
+                  rows.first, item.rows, lane);
 }
 
 template <typename T, bool ALIBI>
