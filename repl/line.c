@@ -227,8 +227,11 @@ bool line_is_terminal(const struct line_reader *reader)
 static void set_prompt(struct line_reader *reader, const char *prompt)
 {
     text_clear(&reader->prompt);
-    if (reader->coloured && *prompt)
-        text_printf(&reader->prompt, "\1\033[1m\1%s\1\033[0m\1", prompt);
+    /* The editor hangs an escape sequence on the character after it, so one at the very end is lost:
+     * the prompt's last character, a blank, carries the end of bold. */
+    size_t length = strlen(prompt);
+    if (reader->coloured && length)
+        text_printf(&reader->prompt, "\1\033[1m\1%.*s\1\033[0m\1%s", (int)length - 1, prompt, prompt + length - 1);
     else
         text_puts(&reader->prompt, prompt);
 }

@@ -60,8 +60,10 @@ int program_interrupted(void)
 int program_fail(struct program *program, enum concern concern, const ll_error *error)
 {
     meter_clear(&program->meter);
-    if (error->status == LL_CANCELLED)
+    if (error->status == LL_CANCELLED) {
+        say_aside("stopped");
         return program_interrupted();
+    }
     say_error("%s%s%s", error->where, error->where[0] ? ": " : "", error->text);
     switch (error->status) {
     case LL_NOMEM:

@@ -56,7 +56,7 @@ static int show_context(const struct talk *talk)
     if (ll_session_get_stats(talk->work->session, &stats) != LL_OK)
         return LEAVE_OTHER;
     double share = stats.cache_capacity ? (double)stats.position / (double)stats.cache_capacity : 0;
-    output_printf(output, "%s of %s tokens %s, %s of keys and values, %zu messages\n",
+    output_printf(output, "%s of %s tokens %s, %s for keys and values, %zu messages\n",
                   human_count(stats.position).text, human_count(stats.cache_capacity).text,
                   human_bar(share, 10, talk->program->meter.unicode).text,
                   human_bytes(stats.cache_bytes).text, talk->message_count);

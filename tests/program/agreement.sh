@@ -11,32 +11,35 @@ longleaf help completion > completion
 diff "$top_srcdir/repl/completion/longleaf" completion > "$tap_note"
 tap_case $? "the completion script is that of the program (make update-docs writes it)"
 
-longleaf help options | grep -o '^ *\(-., \)\{0,1\} *--[a-z-]*' | grep -o -e '--[a-z-]*' | sort > options
+names_in() # FILE: the long options that a --help lists
+{
+    grep -o '^ *\(-., \)\{0,1\} *--[a-z-]*' "$1" | grep -o -e '--[a-z-]*' | sort
+}
+verbs='chat sum run text tokens info ppl bench models help'
+longleaf help options > all
+names_in all > options
 [ "$(wc -l < options)" -ge 40 ]
 tap_case $? "the list of all options is found"
+for verb in $verbs; do
+    longleaf $verb --help > helped
+    names_in helped > "options_of_$verb"
+    sed -n "s/^    $verb) options=\"\(.*\)\" ;;/\1/p" completion | tr ' ' '\n' | sort > completed
+    diff "options_of_$verb" completed > "$tap_note"
+    tap_case $? "$verb --help and completion list the same options"
+done
 while read -r option; do
     plain=$(echo "$option" | sed 's/-/\\\\-/g')
     grep -q "^.*\\\\fB$plain\\\\fR" "$page" || echo "$option is missing in the manual's OPTIONS"
     grep -q -e "$option[ |\")]" completion || echo "$option is missing in the completion script"
-    grep -qx -e "$option" verbs_options 2> /dev/null || for verb in chat sum run text tokens info ppl bench models help; do
-        longleaf $verb --help | grep -q -e " $option\( \|\$\)" && echo "$option"
-    done | head -n 1 | grep -q . || echo "$option is in no verb's --help"
+    cat options_of_* | grep -qx -e "$option" || echo "$option is in no verb's --help"
 done < options > "$tap_note"
 [ ! -s "$tap_note" ]
 tap_case $? "every option stands in the manual, in the completion script and in some verb's --help"
 
-for verb in chat sum run text tokens info ppl bench models help; do
-    longleaf $verb --help | grep -o '^ *\(-., \)\{0,1\} *--[a-z-]*' | grep -o -e '--[a-z-]*' | sort > helped
-    sed -n "s/^    $verb) options=\"\(.*\)\" ;;/\1/p" completion | tr ' ' '\n' | sort > completed
-    diff helped completed > "$tap_note"
-    tap_case $? "$verb --help and completion list the same options"
-done
-
-# Each option that is offered is accepted: values of its kind are taken, and the next complaint is about
-# something else.
+# Each option that is offered is known: whatever the next complaint is about, it is not the name.
 while read -r option; do
-    for verb in chat sum run text tokens info ppl bench models help; do
-        longleaf $verb --help | grep -q -e " $option\( \|\$\)" || continue
+    for verb in $verbs; do
+        grep -qx -e "$option" "options_of_$verb" || continue
         longleaf $verb "$option" > out 2>&1 < /dev/null
         grep -q 'there is no option' out && echo "$verb $option"
         break

@@ -6,7 +6,13 @@ mkdir "$tap_dir/home" "$tap_dir/models" "$tap_dir/folder"
 HOME=$tap_dir/home LONGLEAF_MODELS=$tap_dir/models TERM=xterm-256color
 export HOME LONGLEAF_MODELS TERM
 unset XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME NO_COLOR LONGLEAF_MODEL LONGLEAF_PASSWORD
-PATH=$top_builddir:$PATH
+# Past libtool's wrapper script, which takes longer than most of what is tried here.
+if [ -x "$top_builddir/.libs/longleaf" ]; then
+    PATH=$top_builddir/.libs:$PATH
+    LD_LIBRARY_PATH=$top_builddir/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    export LD_LIBRARY_PATH
+fi
+PATH=$PATH:$top_builddir
 cd "$tap_dir/folder" || exit 99
 toy() # NAME ARCHITECTURE [name=value …]: a toy model in the models folder
 {

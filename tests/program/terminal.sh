@@ -36,6 +36,8 @@ expect hello there
 send \x15/quit\r
 end
 END
+grep -q "$esc\[1m>$esc\[[0-9;]*m " screen
+tap_case $? "only the prompt is bold"
 drive 0 "Ctrl-D leaves" longleaf chat <<'END'
 expect >\x20
 send \x04

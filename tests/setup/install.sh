@@ -13,7 +13,8 @@ tap_note_lines=400
 tap_case $installed "make install DESTDIR= succeeds"
 
 for file in include/longleaf.h lib/liblongleaf.so lib/pkgconfig/longleaf.pc libexec/longleaf/fetch-model.sh \
-    share/man/man3/longleaf.3 share/doc/longleaf/README.md; do
+    bin/longleaf share/man/man1/longleaf.1 share/man/man3/longleaf.3 \
+    share/bash-completion/completions/longleaf share/doc/longleaf/README.md; do
     [ -s "$stage$prefix/$file" ]
     tap_case $? "$file is installed"
 done
