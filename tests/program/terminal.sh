@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 . "$top_srcdir/tests/program/program.sh"
 toy toy llama chat=chatml
-LONGLEAF_MODEL=toy
-export LONGLEAF_MODEL
+LONGLEAF_MODEL=toy NO_COLOR=1
+export LONGLEAF_MODEL NO_COLOR
 esc=$(printf '\033')
 drive() # CODE NAME COMMAND…; the script comes on standard input, the screen's bytes go to screen
 {
@@ -36,8 +36,6 @@ expect hello there
 send \x15/quit\r
 end
 END
-grep -q "$esc\[1m>$esc\[[0-9;]*m " screen
-tap_case $? "only the prompt is bold"
 drive 0 "Ctrl-D leaves" longleaf chat <<'END'
 expect >\x20
 send \x04
@@ -62,7 +60,7 @@ expect precious words
 send \x15/quit\r
 end
 END
-drive 0 "Ctrl-C stops an answer, keeps the conversation and its text" longleaf chat -c 4000 -n 3900 --temp 2 --stop '\x00never' <<'END'
+drive 0 "Ctrl-C stops an answer, keeps the conversation and its text" longleaf chat -c 4000 -n 3900 --temp 2 <<'END'
 expect >\x20
 send tell me everything\r
 output
@@ -165,16 +163,23 @@ end
 END
 ! grep -q "$esc" screen
 tap_case $? "gets no escape sequences"
-NO_COLOR=1
-export NO_COLOR
-drive 0 "NO_COLOR" longleaf chat -n 4 <<'END'
+drive 0 "a terminal without colours" longleaf chat -n 4 <<'END'
 expect >\x20
 send /quit\r
 end
 END
 ! grep -q "$esc\[[0-9;]*m" screen
-tap_case $? "switches colours off"
+tap_case $? "NO_COLOR switches colours off"
 unset NO_COLOR
+drive 0 "a terminal with colours" longleaf chat -n 4 <<'END'
+expect >\e[0m\x20
+send /quit\r
+end
+END
+grep -q "$esc\[1m>$esc\[0m " screen
+tap_case $? "shows the prompt in bold, and nothing else"
+NO_COLOR=1
+export NO_COLOR
 
 # ---- hostile text is shown, not obeyed ----
 printf 'a \033]52;c;ZXZpbA==\a b\r\xe2\x80\xaec\xc2\x9bd' > hostile.txt
