@@ -140,6 +140,10 @@ static bool is_chapter(const struct line *line, int *ret_rank)
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (word_equals(text, word, words[i].name) && end > next && is_numeral(text + next, end - next)) {
             *ret_rank = words[i].rank;
+            while (end < length && text[end] == ' ')
+                end++;
+            if (end < length && is_numeral(text + end, length - end))
+                return false; /* "Appendix A A.1": columns of a contents list */
             char last = text[length - 1];
             return end == length || (last != ',' && last != ';' && (last != '.' || length < 50));
         }

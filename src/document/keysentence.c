@@ -68,8 +68,8 @@ static bool is_boilerplate(const char *text, size_t length)
 {
     size_t marks = 0;
     for (size_t i = 0; i < length; i++)
-        marks += text[i] != '\0' && strchr("*|_=~<>{}\\#+/;", text[i]) != NULL;
-    return marks * 12 > length || (length > 9 && memcmp(text, "Copyright", 9) == 0) ||
+        marks += text[i] != '\0' && strchr("*|_=~<>{}\\#+/", text[i]) != NULL;
+    return marks * 20 > length || (length > 9 && memcmp(text, "Copyright", 9) == 0) ||
            memmem(text, length, "(C)", 3) || memmem(text, length, "\xC2\xA9", 2) ||
            memmem(text, length, "://", 3);
 }
@@ -104,7 +104,7 @@ double keysentence_score(const struct terms *terms, const char *text, size_t len
     if (shape.numbers * 3 > shape.words || shape.shouted * 2 > shape.words)
         score *= 0.3;
     if (!sentence_is_closed(text, length))
-        score *= 0.3;
+        score *= text[length - 1] == ':' ? 0.1 : 0.3;
     if (text[length - 1] == '?' || leans_back(text, length))
         score *= 0.4;
     if (item)

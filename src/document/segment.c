@@ -102,14 +102,22 @@ static size_t take_underlined(struct segmenter *s, size_t first, size_t last)
     return under_end < last ? under_end + 1 : last;
 }
 
+static bool holds_words(const char *text, size_t length)
+{
+    size_t letters = 0;
+    for (size_t i = 0; i < length; i++)
+        letters += (text[i] | 0x20) >= 'a' && (text[i] | 0x20) <= 'z';
+    return letters >= 3;
+}
+
 /* "CHAPTER I." and its title on the next line are one heading. */
 static bool take_chapter(struct segmenter *s, size_t first, size_t last)
 {
     struct heading heading;
     size_t end = line_end(s, first, last);
     if (end >= last || line_end(s, end + 1, last) < last || last - end > 80 ||
-        strchr(".,;", s->text[last - 1]) || !heading_alone(s->text + first, end - first, &heading) ||
-        heading.rank >= HEADING_CAPITALS)
+        strchr(".,;", s->text[last - 1]) || !holds_words(s->text + end + 1, last - end - 1) ||
+        !heading_alone(s->text + first, end - first, &heading) || heading.rank >= HEADING_CAPITALS)
         return false;
     heading.last = last - first;
     add_heading(s, first, last, &heading, first);

@@ -11,6 +11,7 @@ struct selection {
     const struct claim_list *claims;
     bool *chosen;
     size_t words, used; /* wanted, taken */
+    float floor;        /* sentences scored lower are taken only when nothing else is there */
 };
 
 static bool says_nothing_new(const struct selection *s, size_t candidate)
@@ -31,7 +32,8 @@ static size_t best_between(const struct selection *s, size_t first, size_t last)
     size_t best = SIZE_MAX;
     for (size_t i = 0; i < s->claims->count; i++) {
         const struct claim *claim = &s->claims->items[i];
-        if (claim->first < first || claim->first >= last || s->chosen[i] || s->used + claim->words > s->words)
+        if (claim->score < s->floor || claim->first < first || claim->first >= last || s->chosen[i] ||
+            s->used + claim->words > s->words)
             continue;
         if ((best == SIZE_MAX || claim->score > s->claims->items[best].score) && !says_nothing_new(s, i))
             best = i;
@@ -43,6 +45,15 @@ static void take(struct selection *s, size_t claim)
 {
     s->chosen[claim] = true;
     s->used += s->claims->items[claim].words;
+}
+
+/* Contents lines and bits of tables score a hundredth of a sentence: they fill no gap. */
+static float least_score(const struct claim_list *claims)
+{
+    double sum = 0;
+    for (size_t i = 0; i < claims->count; i++)
+        sum += claims->items[i].score;
+    return (float)(sum / (double)claims->count / 8);
 }
 
 static size_t mean_words(const struct claim_list *claims)
@@ -82,9 +93,10 @@ static void fill_gaps(struct selection *s, size_t length)
 ll_status select_claims(const struct claim_list *claims, size_t length, size_t words, bool *chosen,
                         ll_error *error)
 {
-    struct selection s = {claims, chosen, words, 0};
+    struct selection s = {claims, chosen, words, 0, 0};
     if (claims->count == 0)
         return error_set(error, LL_INTERNAL, "summary", "no sentence to choose from");
+    s.floor = least_score(claims);
     size_t stretches = words / mean_words(claims);
     stretches = stretches < 1 ? 1 : stretches > claims->count ? claims->count : stretches;
     for (size_t k = 0; k < stretches; k++) {
