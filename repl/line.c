@@ -231,7 +231,8 @@ static void set_prompt(struct line_reader *reader, const char *prompt)
      * the prompt's last character, a blank, carries the end of bold. */
     size_t length = strlen(prompt);
     if (reader->coloured && length)
-        text_printf(&reader->prompt, "\1\033[1m\1%.*s\1\033[0m\1%s", (int)length - 1, prompt, prompt + length - 1);
+        text_printf(&reader->prompt, "\1\033[1m\1%.*s\1\033[0m\1%s", (int)length - 1, prompt,
+                    prompt + length - 1);
     else
         text_puts(&reader->prompt, prompt);
 }
