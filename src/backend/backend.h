@@ -146,7 +146,7 @@ struct backend_table {
                         const struct tensor *v);
     void (*attention)(struct backend *, const struct backend_attention *attention,
                       const struct backend_cache *cache, const struct tensor *q, struct tensor *out);
-    /* out = f(gate) · up, or f(gate) when up is NULL. out may be gate. */
+    /* out = f(gate) · up, or f(gate) when up is NULL. out may be gate or up. */
     void (*activate)(struct backend *, enum backend_activation kind, const struct tensor *gate,
                      const struct tensor *up, struct tensor *out);
     void (*add)(struct backend *, const struct tensor *a, const struct tensor *b,
