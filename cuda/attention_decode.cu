@@ -217,7 +217,7 @@ __device__ __forceinline__ void chunk_scores(float (&score)[8], const queries &q
 #pragma unroll
     for (int i = 0; i < 8; i++)
         score[i] = odd[i] = 0.0f;
-#pragma unroll
+#pragma unroll(QUERIES_HELD ? STEPS : 4)
     for (int step16 = 0; step16 < STEPS; step16++) {
         uint32_t a[4], b[4];
         queries.get(a, step16);
@@ -432,9 +432,9 @@ template <typename T, int WARPS, int STAGES> struct decoder {
     T *stages; // of all warps
     int thread, lane, warp;
     stream<T> stream;
-    int index, stop;     // of the warp's next chunk; where the block's part ends
-    int stage;           // of that chunk
-    int lowest, highest; // positions of the block's rows
+    int index, stop; // of the warp's next chunk; where the block's part ends
+    int stage;       // of that chunk
+    int lowest;      // position of the block's first row
 
     __device__ __forceinline__ int border(int granule) const
     {
@@ -448,7 +448,6 @@ template <typename T, int WARPS, int STAGES> struct decoder {
         stop = min(range.count(), border(work.part.granule + work.part.granules));
         stage = 0;
         lowest = work.position(0);
-        highest = work.position(DECODE_ROWS - 1);
         stream.look_up(index, stop);
 #pragma unroll
         for (int i = 0; i < STAGES - 1; i++)
@@ -464,7 +463,7 @@ template <typename T, int WARPS, int STAGES> struct decoder {
         float score[8];
         chunk_scores<T>(score, queries, base + fragment_b<HEAD_DIM>(lane) * 2);
         chunk_bias(score, call, mask, rows, key + 2 * (lane & 3),
-                   !mask.whole(lowest, highest, key, key + CHUNK - 1));
+                   !mask.whole(lowest, range.end - 1, key, key + CHUNK - 1));
         if (work.part.sequence.holes && work.pages[key / PAGE_KEYS] < 0)
 #pragma unroll
             for (int i = 0; i < 8; i++)
