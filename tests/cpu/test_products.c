@@ -241,6 +241,60 @@ static void byte_sums_do_not_saturate(void **state)
     each_set(check_extremes);
 }
 
+/* One strange number in a row: every output of that row says so, no other row does. */
+static void check_strange(const char *set)
+{
+    static const float strange[] = {NAN, INFINITY, -INFINITY};
+    current_set = set;
+    struct backend *fast = open_fast(set, 2);
+    for (enum dtype dtype = 0; dtype < DT_COUNT; dtype++)
+        for (int i = 0; i < 12; i++) {
+            struct tensor weight = weight_new(dtype, 19, 512), in = matrix_new(5, 512), out = matrix_new(5, 19);
+            struct backend_product product = {&weight, NULL, &out, false};
+            size_t row = unit_below(5), at = unit_below(512);
+            ((float *)tensor_row(&in, (int64_t)row))[at] = strange[i % 3];
+            multiply(fast, &in, &product);
+            for (int64_t r = 0; r < 5; r++)
+                for (int64_t n = 0; n < 19; n++)
+                    if ((bool)isfinite(((float *)tensor_row(&out, r))[n]) == (r == (int64_t)row))
+                        fail_msg("%s %s: %g at [%zu, %zu] gives %g at [%d, %d]", set, dtype_info(dtype)->name,
+                                 (double)strange[i % 3], row, at, (double)((float *)tensor_row(&out, r))[n],
+                                 (int)r, (int)n);
+            matrix_free(&weight), matrix_free(&in), matrix_free(&out);
+        }
+    close_backend(fast);
+}
+
+static void what_is_no_finite_number_is_never_rounded_away(void **state)
+{
+    (void)state;
+    each_set(check_strange);
+}
+
+/* Too small for 127/most to be a number. */
+static void check_tiny(const char *set)
+{
+    current_set = set;
+    struct backend *fast = open_fast(set, 1);
+    for (enum dtype dtype = 0; dtype < DT_COUNT; dtype++) {
+        struct tensor weight = weight_new(dtype, 19, 256), in = matrix_new(2, 256), out = matrix_new(2, 19);
+        struct backend_product product = {&weight, NULL, &out, false};
+        for (int64_t i = 0; i < 256; i++)
+            ((float *)tensor_row(&in, 0))[i] = ((float *)tensor_row(&in, 1))[i] = i & 1 ? 1e-38f : -3e-41f;
+        multiply(fast, &in, &product);
+        for (int64_t n = 0; n < 19; n++)
+            assert_true(fabsf(((float *)tensor_row(&out, 0))[n]) < 1e-32f);
+        matrix_free(&weight), matrix_free(&in), matrix_free(&out);
+    }
+    close_backend(fast);
+}
+
+static void activations_near_nothing_give_next_to_nothing(void **state)
+{
+    (void)state;
+    each_set(check_tiny);
+}
+
 static void a_weight_of_another_width_fails_the_step(void **state)
 {
     (void)state;
@@ -266,6 +320,8 @@ int main(void)
         cmocka_unit_test(results_do_not_depend_on_rows_or_threads),
         cmocka_unit_test(products_of_one_input_equal_those_done_alone),
         cmocka_unit_test(byte_sums_do_not_saturate),
+        cmocka_unit_test(what_is_no_finite_number_is_never_rounded_away),
+        cmocka_unit_test(activations_near_nothing_give_next_to_nothing),
         cmocka_unit_test(a_weight_of_another_width_fails_the_step),
     };
     return cmocka_run_group_tests_name("products of the CPU backends", tests, NULL, NULL);

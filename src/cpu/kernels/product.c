@@ -1,7 +1,5 @@
 /* Multiplies an unpacked panel of weights with rows of activations.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-
 #include "cpu/kernels/quantized.h"
 
 enum product_form KERNEL(product_form)(enum dtype dtype)
@@ -40,15 +38,25 @@ static int zero_point(enum dtype dtype)
     }
 }
 
-/* Symmetric: the largest of the 32 becomes ±127. An infinity makes the scale infinite and the group
- * worthless, as it would be anyway. */
+/* Symmetric: the largest of the 32 becomes ±127. A NaN or an infinity makes the scale NaN, so that every
+ * output shows it. Of groups below 2^-100, where 127/most need not be a number, nothing is left. */
 static void quantize_chunk(const float *x, int8_t *q, float *scale, float *sum, int32_t counts[2])
 {
-    vf largest = vf_set(0);
-    for (int i = 0; i < CHUNK; i += LANES)
-        largest = vf_max(largest, vf_abs(vf_load(x + i)));
-    float most = vf_max_lane(largest);
-    float inverse = most > 0 && most < INFINITY ? 127 / most : 0;
+    vf largest = vf_set(0), strange = vf_set(0);
+    for (int i = 0; i < CHUNK; i += LANES) {
+        vf v = vf_load(x + i);
+        largest = vf_max(largest, vf_abs(v));
+        strange += v - v;
+    }
+    float most = vf_max_lane(largest) + vf_sum(strange);
+    *scale = most / 127;
+    if (!(most > 0x1p-100f)) {
+        memset(q, 0, CHUNK);
+        counts[0] = counts[1] = 0;
+        *sum = *scale * 0;
+        return;
+    }
+    float inverse = 127 / most;
     for (int half = 0; half < 2; half++) {
         vi total = (vi)vu_set(0);
         for (int i = half * 16; i < half * 16 + 16; i += LANES) {
@@ -58,7 +66,6 @@ static void quantize_chunk(const float *x, int8_t *q, float *scale, float *sum, 
         }
         counts[half] = vi_sum(total);
     }
-    *scale = most / 127;
     *sum = *scale * (float)(counts[0] + counts[1]);
 }
 
