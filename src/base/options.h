@@ -25,8 +25,9 @@ static inline ll_status run_check(const ll_run *run, ll_error *error)
 {
     if (!run || run->size == sizeof *run)
         return LL_OK;
-    return error_set(error, LL_VERSION, "run", "a run of %zu bytes where this library knows %zu; call ll_run_init",
-                     run->size, sizeof *run);
+    return error_set(error, LL_VERSION, "run",
+                     "a run of %zu bytes where this library knows %zu; call ll_run_init", run->size,
+                     sizeof *run);
 }
 
 #endif

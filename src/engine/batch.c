@@ -47,14 +47,18 @@ static ll_status check_requests(const struct batch *b, ll_error *error)
 {
     for (size_t i = 0; i < b->request_count; i++) {
         const struct batch_request *r = &b->requests[i];
-        if (r->count <= b->options->shared || r->count + r->max_tokens > b->options->context)
+        if (r->count <= b->options->shared || r->count > b->options->context ||
+            r->max_tokens > b->options->context - r->count)
             return error_set(error, LL_CONTEXT_FULL, "batch",
                              "request %zu has %zu tokens (%zu shared) and wants %zu more in a context of %zu",
                              i, r->count, b->options->shared, r->max_tokens, b->options->context);
         for (size_t j = 0; j < r->count; j++)
             if (r->tokens[j] < 0 || (size_t)r->tokens[j] >= b->vocabulary ||
                 (j < b->options->shared && r->tokens[j] != b->requests[0].tokens[j]))
-                return error_set(error, LL_ARGUMENT, "batch", "token %zu of request %zu is wrong", j, i);
+                return error_set(error, LL_ARGUMENT, "batch",
+                                 "token %zu of request %zu is %d, outside the vocabulary of %zu or not the "
+                                 "one that all requests share there",
+                                 j, i, (int)r->tokens[j], b->vocabulary);
     }
     return LL_OK;
 }
@@ -87,6 +91,9 @@ static size_t choose_width(const struct batch *b)
 
 static ll_status open_batch(struct batch *b, ll_error *error)
 {
+    if (b->options->context > INT32_MAX)
+        return error_set(error, LL_ARGUMENT, "batch", "a context of %zu tokens is larger than any model's",
+                         b->options->context);
     LL_TRY(check_requests(b, error));
     b->width = choose_width(b);
     b->slots = mem_new(b->width, sizeof *b->slots);

@@ -19,6 +19,7 @@ struct sampler {
     size_t vocabulary;
     uint64_t state;         /* of the random numbers */
     float *logits;          /* [vocabulary], a copy the penalties may change; NULL when they are off */
+    uint32_t *times;        /* [vocabulary], all 0 between picks: how often a token is in the window */
     struct candidate *heap; /* [vocabulary]; NULL when greedy */
     double *weights;        /* [vocabulary]; NULL when greedy */
 };
@@ -52,6 +53,18 @@ static ll_status check_settings(const ll_sampling *s, ll_error *error)
     return check(s->choices >= 0 && s->choices <= 100, "number of alternatives", s->choices, error);
 }
 
+static ll_status check_stops(const ll_sampling *s, ll_error *error)
+{
+    if (s->stop_count > 0 && !s->stop)
+        return error_set(error, LL_ARGUMENT, "sampler", "%zu stop strings are announced and none is given",
+                         s->stop_count);
+    for (size_t i = 0; i < s->stop_count; i++)
+        if (!s->stop[i])
+            return error_set(error, LL_ARGUMENT, "sampler", "stop string %zu of %zu is missing", i + 1,
+                             s->stop_count);
+    return LL_OK;
+}
+
 static bool penalised(const ll_sampling *s)
 {
     return s->penalty_window > 0 &&
@@ -63,6 +76,7 @@ ll_status sampler_open(const ll_sampling *given, size_t vocabulary, struct sampl
     ll_sampling sampling;
     OPTIONS_READ(sampling, given, ll_sampling_init, error);
     LL_TRY(check_settings(&sampling, error));
+    LL_TRY(check_stops(&sampling, error));
     struct sampler *s = mem_new(1, sizeof *s);
     if (!s)
         return error_nomem(error, "sampler", sizeof *s);
@@ -70,13 +84,15 @@ ll_status sampler_open(const ll_sampling *given, size_t vocabulary, struct sampl
     s->vocabulary = vocabulary;
     s->state = sampling.seed;
     bool greedy = sampling.temperature == 0.0f;
-    if (penalised(&sampling))
+    if (penalised(&sampling)) {
         s->logits = mem_new(vocabulary, sizeof *s->logits);
+        s->times = mem_new(vocabulary, sizeof *s->times);
+    }
     if (!greedy) {
         s->heap = mem_new(vocabulary, sizeof *s->heap);
         s->weights = mem_new(vocabulary, sizeof *s->weights);
     }
-    if ((penalised(&sampling) && !s->logits) || (!greedy && (!s->heap || !s->weights))) {
+    if ((penalised(&sampling) && (!s->logits || !s->times)) || (!greedy && (!s->heap || !s->weights))) {
         sampler_close(s);
         return error_nomem(error, "sampler", vocabulary * sizeof(double));
     }
@@ -89,6 +105,7 @@ void sampler_close(struct sampler *s)
     if (!s)
         return;
     mem_free(s->logits);
+    mem_free(s->times);
     mem_free(s->heap);
     mem_free(s->weights);
     mem_free(s);
@@ -108,7 +125,7 @@ static double next_uniform(struct sampler *s)
 /* ---- penalties ---- */
 
 /* Each distinct token of the window once: repetition (Keskar et al. 2019: divides a positive logit,
- * multiplies a negative one), presence, and frequency times its count. */
+ * multiplies a negative one), presence, and frequency times its count. Linear in the window. */
 static const float *penalise(struct sampler *s, const float *logits, const ll_token *history, size_t count)
 {
     const ll_sampling *p = &s->sampling;
@@ -117,17 +134,16 @@ static const float *penalise(struct sampler *s, const float *logits, const ll_to
     memcpy(s->logits, logits, s->vocabulary * sizeof *logits);
     size_t window = (size_t)p->penalty_window < count ? (size_t)p->penalty_window : count;
     const ll_token *recent = history + count - window;
+    for (size_t i = 0; i < window; i++)
+        if (recent[i] >= 0 && (size_t)recent[i] < s->vocabulary)
+            s->times[recent[i]]++;
     for (size_t i = 0; i < window; i++) {
-        size_t seen_before = 0, times = 0;
-        for (size_t j = 0; j < window; j++) {
-            seen_before += j < i && recent[j] == recent[i];
-            times += recent[j] == recent[i];
-        }
-        if (seen_before || recent[i] < 0 || (size_t)recent[i] >= s->vocabulary)
-            continue;
+        if (recent[i] < 0 || (size_t)recent[i] >= s->vocabulary || s->times[recent[i]] == 0)
+            continue; /* 0: done already */
         float *logit = &s->logits[recent[i]];
         *logit = *logit > 0.0f ? *logit / p->repeat_penalty : *logit * p->repeat_penalty;
-        *logit -= p->presence_penalty + p->frequency_penalty * (float)times;
+        *logit -= p->presence_penalty + p->frequency_penalty * (float)s->times[recent[i]];
+        s->times[recent[i]] = 0;
     }
     return s->logits;
 }
@@ -230,10 +246,12 @@ static size_t keep_best(struct sampler *s, size_t candidates, double *ret_kept_w
 /* Nothing is left out, so no order is needed. */
 static ll_token pick_from_all(struct sampler *s, size_t candidates)
 {
-    float greatest = s->heap[0].logit;
-    double at = next_uniform(s) * total_weight(s->heap, candidates, greatest, s->sampling.temperature);
+    double greatest = s->heap[0].logit, total = 0.0;
+    for (size_t i = 0; i < candidates; i++)
+        total += s->weights[i] = exp((s->heap[i].logit - greatest) / s->sampling.temperature);
+    double at = next_uniform(s) * total;
     for (size_t i = 0; i < candidates; i++) {
-        at -= exp((s->heap[i].logit - (double)greatest) / s->sampling.temperature);
+        at -= s->weights[i];
         if (at < 0.0)
             return s->heap[i].token;
     }

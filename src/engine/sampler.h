@@ -1,8 +1,8 @@
 /* Picks the next token: penalties, top-k, temperature, top-p, min-p, in that order.
  * SPDX-License-Identifier: Apache-2.0
  *
- * Same seed and same logits give the same tokens on every machine with IEEE doubles. Greedy
- * (temperature 0) takes the lowest id among equals. */
+ * Same seed and same logits give the same tokens with the same math library (exp may differ in its last
+ * bit between libraries). Greedy (temperature 0) takes the lowest id among equals. */
 #ifndef ENGINE_SAMPLER_H
 #define ENGINE_SAMPLER_H
 

@@ -365,8 +365,9 @@ static void check_odd_norms(const char *set)
                 for (int d = 0; d < s.head_dim; d++)
                     sum += (double)key[d] * key[d];
                 if (!((double)cache.k_norms[block * 2 + head] >= sqrt(sum)))
-                    fail_msg("%s, %s heads of %d: norm %g kept for a key of %g", set, dtype_info(s.k_type)->name,
-                             s.head_dim, (double)cache.k_norms[block * 2 + head], sqrt(sum));
+                    fail_msg("%s, %s heads of %d: norm %g kept for a key of %g", set,
+                             dtype_info(s.k_type)->name, s.head_dim,
+                             (double)cache.k_norms[block * 2 + head], sqrt(sum));
             }
         inputs_free(&in);
         matrix_free(&out);

@@ -249,7 +249,8 @@ static void check_strange(const char *set)
     struct backend *fast = open_fast(set, 2);
     for (enum dtype dtype = 0; dtype < DT_COUNT; dtype++)
         for (int i = 0; i < 12; i++) {
-            struct tensor weight = weight_new(dtype, 19, 512), in = matrix_new(5, 512), out = matrix_new(5, 19);
+            struct tensor weight = weight_new(dtype, 19, 512);
+            struct tensor in = matrix_new(5, 512), out = matrix_new(5, 19);
             struct backend_product product = {&weight, NULL, &out, false};
             size_t row = unit_below(5), at = unit_below(512);
             ((float *)tensor_row(&in, (int64_t)row))[at] = strange[i % 3];
@@ -257,9 +258,9 @@ static void check_strange(const char *set)
             for (int64_t r = 0; r < 5; r++)
                 for (int64_t n = 0; n < 19; n++)
                     if ((bool)isfinite(((float *)tensor_row(&out, r))[n]) == (r == (int64_t)row))
-                        fail_msg("%s %s: %g at [%zu, %zu] gives %g at [%d, %d]", set, dtype_info(dtype)->name,
-                                 (double)strange[i % 3], row, at, (double)((float *)tensor_row(&out, r))[n],
-                                 (int)r, (int)n);
+                        fail_msg("%s %s: %g at [%zu, %zu] gives %g at [%d, %d]", set,
+                                 dtype_info(dtype)->name, (double)strange[i % 3], row, at,
+                                 (double)((float *)tensor_row(&out, r))[n], (int)r, (int)n);
             matrix_free(&weight), matrix_free(&in), matrix_free(&out);
         }
     close_backend(fast);

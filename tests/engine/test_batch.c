@@ -184,10 +184,48 @@ static void a_request_that_cannot_fit_is_refused_before_any_work(void **state)
     struct batch_options options = options_for(2);
     ll_error error;
     make_prompts(model, &p);
-    p.requests[4].max_tokens = CONTEXT;
-    assert_int_equal(batch_run(model, &options, p.requests, REQUESTS, NULL, outputs, &error),
-                     LL_CONTEXT_FULL);
-    assert_non_null(strstr(error.text, "request 4"));
+    static const size_t too_many[] = {CONTEXT, SIZE_MAX, SIZE_MAX - 60};
+    for (size_t i = 0; i < sizeof too_many / sizeof too_many[0]; i++) {
+        p.requests[4].max_tokens = too_many[i];
+        assert_int_equal(batch_run(model, &options, p.requests, REQUESTS, NULL, outputs, &error),
+                         LL_CONTEXT_FULL);
+        assert_non_null(strstr(error.text, "request 4"));
+    }
+    ll_model_close(model);
+    ll_engine_close(engine);
+}
+
+/* Nothing is left over: every sequence fills its context, and what they share ends inside a block, at its
+ * border, or is nothing at all. */
+static void requests_that_fill_the_context_to_the_last_token_all_finish(void **state)
+{
+    (void)state;
+    static const size_t shared[] = {0, 1, 63, 64, 65, 128, 150};
+    ll_engine *engine = tiny_engine("cpu");
+    ll_model *model = tiny_model(engine, tiny_names[2]);
+    for (size_t round = 0; round < sizeof shared / sizeof shared[0]; round++) {
+        struct prompts p;
+        struct batch_output outputs[REQUESTS], alone[REQUESTS];
+        struct batch_options options = options_for(1 + unit_below(8)), one = options_for(1);
+        options.context = one.context = 190 + unit_below(10);
+        options.shared = one.shared = shared[round];
+        options.sampling.ignore_end = one.sampling.ignore_end = true;
+        for (size_t i = 0; i < REQUESTS; i++) {
+            size_t count = 151 + unit_below(options.context - 151);
+            tiny_tokens(model, p.tokens[i], count);
+            memcpy(p.tokens[i], p.tokens[0], shared[round] * sizeof(ll_token));
+            p.requests[i] = (struct batch_request){p.tokens[i], count, options.context - count};
+        }
+        run(model, &options, &p, outputs);
+        run(model, &one, &p, alone);
+        for (size_t i = 0; i < REQUESTS; i++) {
+            assert_int_equal(outputs[i].count, p.requests[i].max_tokens);
+            assert_int_equal(outputs[i].finish, LL_FINISH_LENGTH);
+            assert_memory_equal(outputs[i].tokens, alone[i].tokens, outputs[i].count * sizeof(ll_token));
+        }
+        batch_outputs_free(outputs, REQUESTS);
+        batch_outputs_free(alone, REQUESTS);
+    }
     ll_model_close(model);
     ll_engine_close(engine);
 }
@@ -200,6 +238,7 @@ int main(void)
         cmocka_unit_test(a_guard_ends_only_its_own_request_and_each_is_reported_once),
         cmocka_unit_test(a_cancelled_batch_keeps_the_outputs_that_were_finished),
         cmocka_unit_test(a_request_that_cannot_fit_is_refused_before_any_work),
+        cmocka_unit_test(requests_that_fill_the_context_to_the_last_token_all_finish),
     };
     unit_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -153,6 +153,59 @@ static void penalties_touch_each_recent_token_once_and_nothing_else(void **state
     sampler_close(sampler);
 }
 
+/* Counted by a plain walk over the window, for windows of any length. */
+static void penalties_of_any_window_are_those_of_a_plain_count(void **state)
+{
+    (void)state;
+    enum { LENGTH = 900 };
+    ll_token history[LENGTH];
+    for (int round = 0; round < 50; round++) {
+        float logits[VOCABULARY], expected[VOCABULARY];
+        size_t count = unit_below(LENGTH), window = unit_below(2) ? unit_below(LENGTH) : INT32_MAX, first;
+        ll_sampling sampling;
+        ll_sampling_init(&sampling);
+        sampling.penalty_window = (int)window;
+        sampling.repeat_penalty = 1.3f;
+        sampling.presence_penalty = 0.4f;
+        sampling.frequency_penalty = 0.2f;
+        for (size_t i = 0; i < count; i++)
+            history[i] = (ll_token)unit_below(VOCABULARY);
+        random_logits(logits);
+        first = count > window ? count - window : 0;
+        for (ll_token token = 0; token < VOCABULARY; token++) {
+            int times = 0;
+            for (size_t i = first; i < count; i++)
+                times += history[i] == token;
+            expected[token] = logits[token];
+            if (times)
+                expected[token] = (logits[token] > 0 ? logits[token] / 1.3f : logits[token] * 1.3f) -
+                                  (0.4f + 0.2f * (float)times);
+        }
+        size_t best = 0;
+        for (size_t i = 1; i < VOCABULARY; i++)
+            best = expected[i] > expected[best] ? i : best;
+        struct sampler *sampler = open_sampler(&sampling);
+        for (int again = 0; again < 2; again++) /* a pick leaves nothing behind */
+            assert_int_equal(sampler_pick(sampler, logits, history, count), best);
+        sampler_close(sampler);
+    }
+}
+
+static void missing_stop_strings_are_refused_by_place(void **state)
+{
+    (void)state;
+    static const char *const stops[] = {"one", NULL};
+    ll_sampling sampling;
+    struct sampler *sampler;
+    ll_error error;
+    ll_sampling_init(&sampling);
+    sampling.stop_count = 2;
+    assert_int_equal(sampler_open(&sampling, VOCABULARY, &sampler, &error), LL_ARGUMENT);
+    sampling.stop = stops;
+    assert_int_equal(sampler_open(&sampling, VOCABULARY, &sampler, &error), LL_ARGUMENT);
+    assert_non_null(strstr(error.text, "2 of 2"));
+}
+
 static void settings_out_of_range_are_refused_by_name(void **state)
 {
     (void)state;
@@ -202,6 +255,8 @@ int main(void)
         cmocka_unit_test(only_tokens_that_the_settings_allow_come_and_as_often_as_they_should),
         cmocka_unit_test(the_same_seed_gives_the_same_tokens),
         cmocka_unit_test(penalties_touch_each_recent_token_once_and_nothing_else),
+        cmocka_unit_test(penalties_of_any_window_are_those_of_a_plain_count),
+        cmocka_unit_test(missing_stop_strings_are_refused_by_place),
         cmocka_unit_test(settings_out_of_range_are_refused_by_name),
         cmocka_unit_test(alternatives_are_the_greatest_log_probabilities_in_order),
     };
