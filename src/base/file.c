@@ -7,7 +7,6 @@
 #include <libgen.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -17,10 +16,11 @@
 #include "base/error.h"
 #include "base/mem.h"
 
+/* Non-blocking, so that a pipe nobody writes to is waited for in poll, where cancel is seen. */
 static int open_file(const char *path, struct stat *info, ll_error *error, ll_status *status)
 {
     int fd = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-                                    : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+                                    : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0 || fstat(fd, info) != 0) {
         *status = error_errno(error, "file", path, errno);
         if (fd >= 0)
@@ -144,21 +144,34 @@ static void sync_folder(const char *path)
     mem_free(copy);
 }
 
+/* A new file beside path, of a name that nothing has yet. mkstemp would make it private, and the mask that
+ * says what it should be cannot be asked without changing it for the whole process. */
+static int create_beside(const char *path, struct strbuf *name)
+{
+    for (unsigned attempt = 0; attempt < 100; attempt++) {
+        strbuf_clear(name);
+        strbuf_printf(name, "%s.%lx.%u", path, (unsigned long)getpid(), attempt);
+        if (name->failed) {
+            errno = ENOMEM;
+            return -1;
+        }
+        int fd = open(name->text, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
 ll_status file_write(const char *path, const char *bytes, size_t length, ll_error *error)
 {
     struct strbuf temporary = {0};
-    strbuf_printf(&temporary, "%s.XXXXXX", path);
-    if (temporary.failed)
-        return error_nomem(error, "file", strlen(path));
-    int fd = mkstemp(temporary.text);
+    int fd = create_beside(path, &temporary);
     if (fd < 0) {
-        ll_status status = error_errno(error, "file", path, errno);
+        ll_status status = temporary.failed ? error_nomem(error, "file", strlen(path))
+                                            : error_errno(error, "file", path, errno);
         strbuf_fini(&temporary);
         return status;
     }
-    mode_t mask = umask(0);
-    umask(mask);
-    (void)fchmod(fd, 0666 & ~mask);
     ll_status status = write_synced(fd, path, bytes, length, error);
     if (close(fd) != 0 && status == LL_OK)
         status = error_errno(error, "file", path, errno);

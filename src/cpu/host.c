@@ -1,6 +1,6 @@
 /* What both CPU backends share: memory of the host, the step at hand, the first error.
  * SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE /* MAP_ANONYMOUS, MADV_HUGEPAGE */
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include "cpu/host.h"
 
 #include <inttypes.h>
@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -73,19 +74,26 @@ void host_fini(struct host *host)
     mem_free(host->memory);
 }
 
-/* What the system could still give, counting caches it would drop; 0 when it does not say. */
+/* What is free and nothing else: what the system says without /proc, as in a plain chroot. */
+static uint64_t memory_unused(void)
+{
+    struct sysinfo info;
+    return sysinfo(&info) == 0 ? ((uint64_t)info.freeram + info.bufferram) * info.mem_unit : 0;
+}
+
+/* What the system could still give, counting caches it would drop. */
 static uint64_t memory_available(void)
 {
     FILE *file = fopen("/proc/meminfo", "re");
     if (!file)
-        return 0;
+        return memory_unused();
     char line[128];
     uint64_t kib = 0;
     while (fgets(line, sizeof line, file))
         if (sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1)
             break;
     fclose(file);
-    return kib * 1024;
+    return kib ? kib * 1024 : memory_unused();
 }
 
 void host_memory_use(const struct backend *backend, struct backend_memory_use *ret)

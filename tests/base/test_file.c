@@ -140,6 +140,20 @@ static void a_pipe_is_read_to_its_end(void **state)
     unlink(name);
 }
 
+/* Opening it for reading would wait for a writer that never comes. */
+static void a_pipe_is_no_file_to_map(void **state)
+{
+    ll_error error = {0};
+    struct file_map map = {0};
+    (void)state;
+    assert_int_equal(mkfifo("model.gguf", 0600), 0);
+    alarm(60);
+    assert_int_equal(file_map_open("model.gguf", &map, &error), LL_FORMAT);
+    alarm(0);
+    assert_non_null(strstr(error.text, "not a regular file"));
+    unlink("model.gguf");
+}
+
 static void *cancel_soon(void *argument)
 {
     const struct timespec pause = {0, 20000000};
@@ -155,11 +169,17 @@ static void waiting_for_a_silent_pipe_can_be_cancelled(void **state)
     ll_cancel *cancel = ll_cancel_new();
     (void)state;
     assert_int_equal(mkfifo("silent", 0600), 0);
-    int holder = open("silent", O_RDWR | O_CLOEXEC);
-    assert_int_equal(pthread_create(&other, NULL, cancel_soon, cancel), 0);
-    assert_int_equal(file_read("silent", 1000, cancel, &out, NULL), LL_CANCELLED);
-    pthread_join(other, NULL);
-    close(holder);
+    alarm(60);
+    for (int held = 0; held < 2; held++) { /* nobody has it open for writing; somebody has */
+        int holder = held ? open("silent", O_RDWR | O_CLOEXEC) : -1;
+        ll_cancel_reset(cancel);
+        assert_int_equal(pthread_create(&other, NULL, cancel_soon, cancel), 0);
+        assert_int_equal(file_read("silent", 1000, cancel, &out, NULL), LL_CANCELLED);
+        pthread_join(other, NULL);
+        if (held)
+            close(holder);
+    }
+    alarm(0);
     unlink("silent");
     ll_cancel_free(cancel);
     strbuf_fini(&out);
@@ -249,6 +269,7 @@ int main(void)
         cmocka_unit_test(a_missing_file_says_so),
         cmocka_unit_test(an_empty_or_special_file_is_not_mapped),
         cmocka_unit_test(a_pipe_is_read_to_its_end),
+        cmocka_unit_test(a_pipe_is_no_file_to_map),
         cmocka_unit_test(waiting_for_a_silent_pipe_can_be_cancelled),
         cmocka_unit_test(a_write_replaces_the_whole_file_and_leaves_no_other),
         cmocka_unit_test(a_write_that_fails_leaves_the_old_file_and_no_other),
