@@ -41,6 +41,19 @@ struct census {
     size_t good, bad; /* multi-byte sequences well-formed, bytes that are not */
 };
 
+/* The bytes of a character that the end of the text cuts off; 0: it ends whole, or broken. */
+static size_t cut_tail(const char *bytes, size_t length)
+{
+    for (size_t tail = 1; tail <= 3 && tail <= length; tail++) {
+        unsigned char lead = (unsigned char)bytes[length - tail];
+        if ((lead & 0xC0) == 0x80)
+            continue;
+        size_t want = lead >= 0xF5 ? 0 : lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 0;
+        return want > tail ? tail : 0;
+    }
+    return 0;
+}
+
 static ll_status take_census(const struct decoding *d, struct census *ret)
 {
     size_t step, next_check = 0;
@@ -58,6 +71,8 @@ static ll_status take_census(const struct decoding *d, struct census *ret)
         ret->good += code >= 0x80;
         ret->bad += code == UTF8_BAD;
     }
+    if (ret->good > 0) /* a text cut off inside its last character */
+        ret->bad -= cut_tail(d->bytes, d->length);
     return LL_OK;
 }
 
@@ -240,18 +255,26 @@ static bool detect(const struct decoding *d, char *encoding)
 
 /* ---- the ladder ------------------------------------------------------------------------------ */
 
+/* A tenth of compressed or random bytes are controls; no encoding of text that is neither UTF-8 nor
+ * known by its zero bytes has a fiftieth. */
+static bool is_binary(const struct census *census, size_t length)
+{
+    return census->controls * 10 > length * 3 ||
+           (census->bad > census->good && census->controls * 50 > length);
+}
+
 static ll_status refuse_binary(const struct decoding *d)
 {
     return error_set(d->error, LL_UNREADABLE, "encoding",
-                     "%s is not text: it holds mostly control bytes; give a text, Markdown or PDF file",
+                     "%s is not text: its bytes are those of a binary file; give a text, Markdown or PDF file",
                      d->name);
 }
 
 static ll_status decode_guessed(struct decoding *d, const struct census *census, char *encoding)
 {
     bool done = false;
-    size_t sequences = census->good + census->bad;
-    if (census->bad == 0 || census->good * 10 >= sequences * 9) {
+    /* In other encodings hardly one of ten such bytes falls into a well-formed sequence by chance. */
+    if (census->bad == 0 || census->good >= census->bad * 2) {
         snprintf(encoding, NAME_SIZE, "%s", census->good ? "UTF-8" : "ASCII");
         return put_utf8(d, 0);
     }
@@ -309,7 +332,7 @@ static ll_status decode_any(struct decoding *d, const char *forced, char *encodi
             return LL_OK;
         }
     }
-    if (census.controls * 10 > d->length * 3)
+    if (is_binary(&census, d->length))
         return refuse_binary(d);
     return decode_guessed(d, &census, encoding);
 }

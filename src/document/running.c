@@ -198,6 +198,29 @@ static size_t collect(const char *text, const struct page_line *lines, size_t fi
     return used;
 }
 
+static bool says_something(const char *text, const struct page_line *line)
+{
+    struct folded f = {.first = NO_NUMBER, .last = NO_NUMBER};
+    fold_line(&f, text, line);
+    return f.letters > 4 && roman_value(f.masked, f.masked_length) == NO_NUMBER; /* more than "page 3" */
+}
+
+/* Forms, cards and slides repeat most of what they say. What is said twice is a lesser evil than a
+ * text of which most is gone, so all words stay and only the page numbers go. */
+static void spare_repetitive(const char *text, struct page_line *lines, size_t count)
+{
+    size_t all = 0, lost = 0;
+    for (size_t i = 0; i < count; i++) {
+        all += lines[i].last - lines[i].first;
+        lost += lines[i].dropped ? lines[i].last - lines[i].first : 0;
+    }
+    if (lost * 5 <= all * 2)
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (lines[i].dropped && says_something(text, &lines[i]))
+            lines[i].dropped = false;
+}
+
 bool running_mark(const char *text, struct page_line *lines, size_t count, size_t pages)
 {
     if (pages < 3)
@@ -213,6 +236,7 @@ bool running_mark(const char *text, struct page_line *lines, size_t count, size_
         used += collect(text, lines, first, next, edges + used);
     }
     mark_groups(edges, used, pages, lines);
+    spare_repetitive(text, lines, count);
     mem_free(edges);
     return true;
 }

@@ -18,6 +18,7 @@ struct page_line {
  * same edge of more than half of the pages (a third, when at least five: left and right pages), and
  * either its words repeat or its number counts the pages: a "Chapter 3" above each chapter stays. So
  * do words at the top of the first page (a title), and the first of a chapter's own running heads.
+ * Where all this would take more than two fifths of the text, only bare numbers are marked.
  * lines are in page order. false: no memory. */
 bool running_mark(const char *text, struct page_line *lines, size_t count, size_t pages);
 

@@ -94,6 +94,31 @@ static void damaged_utf8_keeps_its_good_characters_and_counts_the_bad(void **sta
     strbuf_fini(&bytes);
 }
 
+static void utf8_cut_off_inside_its_last_character_stays_utf8(void **state)
+{
+    (void)state;
+    expect("caf\xC3\xA9 \xE2\x80", 8, NULL, "caf\xC3\xA9 \xEF\xBF\xBD", "UTF-8", 1);
+    struct decoded d = decode("un caf\xE9", 7, NULL); /* Latin-1 ends like that, too */
+    assert_int_equal(d.status, LL_OK);
+    assert_string_equal(d.text.text, "un caf\xC3\xA9");
+    drop(&d);
+}
+
+static void a_broken_byte_in_every_line_does_not_garble_utf8(void **state)
+{
+    (void)state;
+    struct strbuf bytes = {0};
+    for (int i = 0; i < 40; i++)
+        strbuf_puts(&bytes, "d\xC3\xA9j\xC3\xA0 vu \xE2\x80\x94 na\xC3\xAFve \xFF caf\xC3\xA9\n");
+    struct decoded d = decode(bytes.text, bytes.length, NULL);
+    assert_int_equal(d.status, LL_OK);
+    assert_string_equal(d.encoding, "UTF-8");
+    assert_non_null(strstr(d.text.text, "d\xC3\xA9j\xC3\xA0 vu"));
+    assert_non_null(strstr(d.notes.items[0], "40 broken characters"));
+    drop(&d);
+    strbuf_fini(&bytes);
+}
+
 static void pairs_of_encoded_surrogates_are_joined_and_lone_ones_replaced(void **state)
 {
     (void)state;
@@ -166,6 +191,19 @@ static void bytes_that_are_no_text_are_refused_by_name(void **state)
     drop(&d);
 }
 
+static void random_bytes_are_no_text_of_any_encoding(void **state)
+{
+    (void)state;
+    unit_seed();
+    char bytes[4096];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (char)unit_below(256);
+    struct decoded d = decode(bytes, sizeof bytes, NULL);
+    assert_int_equal(d.status, LL_UNREADABLE);
+    assert_non_null(strstr(d.error.text, "binary file"));
+    drop(&d);
+}
+
 static void any_bytes_give_valid_text_or_a_sentence(void **state)
 {
     (void)state;
@@ -200,12 +238,15 @@ int main(void)
         cmocka_unit_test(utf16_without_a_mark_is_known_by_its_nul_bytes),
         cmocka_unit_test(surrogate_pairs_of_utf16_become_one_character),
         cmocka_unit_test(damaged_utf8_keeps_its_good_characters_and_counts_the_bad),
+        cmocka_unit_test(utf8_cut_off_inside_its_last_character_stays_utf8),
+        cmocka_unit_test(a_broken_byte_in_every_line_does_not_garble_utf8),
         cmocka_unit_test(pairs_of_encoded_surrogates_are_joined_and_lone_ones_replaced),
         cmocka_unit_test(western_bytes_are_read_and_the_guess_is_told),
         cmocka_unit_test(japanese_bytes_are_detected),
         cmocka_unit_test(a_named_encoding_is_obeyed_and_an_unknown_one_refused),
         cmocka_unit_test(nul_bytes_are_dropped_and_counted),
         cmocka_unit_test(bytes_that_are_no_text_are_refused_by_name),
+        cmocka_unit_test(random_bytes_are_no_text_of_any_encoding),
         cmocka_unit_test(any_bytes_give_valid_text_or_a_sentence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,6 +77,29 @@ static void running_heads_of_one_chapter_are_left_out_after_its_first_page(void 
     strbuf_fini(&text);
 }
 
+static void pages_that_say_nearly_the_same_keep_their_words(void **state)
+{
+    (void)state;
+    struct strbuf text = {0};
+    for (int page = 1; page <= 10; page++)
+        strbuf_printf(&text,
+                      "Page %d tells of keeper number %d.\n\nHe lived in the house of the lamp.\n\n%d\n\f",
+                      page, page, page);
+    struct cleaned c = clean(text.text, true);
+    for (int page = 1; page <= 10; page++) {
+        char line[64];
+        snprintf(line, sizeof line, "keeper number %d.", page);
+        assert_non_null(strstr(c.text.text, line));
+    }
+    size_t houses = 0;
+    for (const char *at = c.text.text; (at = strstr(at, "house of the lamp")); at++)
+        houses++;
+    assert_int_equal(houses, 10);
+    assert_null(strstr(c.text.text, "\n7\n"));
+    drop(&c);
+    strbuf_fini(&text);
+}
+
 static void a_word_broken_at_a_line_end_is_joined(void **state)
 {
     (void)state;
@@ -166,6 +189,7 @@ int main(void)
         cmocka_unit_test(page_numbers_and_running_heads_are_left_out),
         cmocka_unit_test(chapter_headings_with_numbers_of_their_own_stay),
         cmocka_unit_test(running_heads_of_one_chapter_are_left_out_after_its_first_page),
+        cmocka_unit_test(pages_that_say_nearly_the_same_keep_their_words),
         cmocka_unit_test(a_word_broken_at_a_line_end_is_joined),
         cmocka_unit_test(a_real_hyphen_stays_when_the_word_stands_elsewhere_with_it),
         cmocka_unit_test(a_real_hyphen_stays_between_two_words_of_the_document),
