@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -60,6 +61,13 @@ static void limit(int resource, rlim_t value)
     (void)setrlimit(resource, &both);
 }
 
+/* Killed with the program that wants the answer, also when that is killed without a chance to say so. */
+static void follow(pid_t parent)
+{
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
+        _exit(127);
+}
+
 /* Between fork and exec: async-signal-safe calls only, since the host may have threads. */
 static _Noreturn void become(const char *program, char *const *argv, int input, int out, int err,
                              const struct child_limits *limits)
@@ -102,9 +110,12 @@ static ll_status start(struct child *child, const char *program, const char *con
         close(out[1]);
         return error_errno(error, "child", argv[0], errno);
     }
+    pid_t parent = getpid();
     child->pid = fork();
-    if (child->pid == 0)
+    if (child->pid == 0) {
+        follow(parent);
         become(program, (char *const *)(uintptr_t)argv, input, out[1], err[1], child->limits);
+    }
     int reason = errno;
     close(out[1]);
     close(err[1]);

@@ -1,7 +1,10 @@
 /* Tests of document/pdf and document/child: real PDF files through poppler, and children that misbehave.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
 
 #include "document/child.h"
 #include "document/document.h"
@@ -317,6 +320,36 @@ static void a_child_is_killed_on_cancel(void **state)
     close(fd);
 }
 
+/* The child holds the writing end of a pipe as its input: the pipe ends when the child does. */
+static void a_child_ends_with_a_program_that_is_killed(void **state)
+{
+    (void)state;
+    const char *argv[] = {"sh", "-c", "echo up >&3; exec sleep 600", NULL};
+    int ends[2];
+    char byte;
+    assert_int_equal(pipe(ends), 0);
+    pid_t program = fork();
+    assert_true(program >= 0);
+    if (program == 0) {
+        struct child_result result;
+        ll_error error;
+        struct child_limits limits = usual;
+        limits.seconds = 600;
+        (void)child_run(argv, ends[1], &limits, NULL, &result, &error);
+        _exit(0);
+    }
+    close(ends[1]);
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    assert_int_equal(kill(program, SIGKILL), 0);
+    assert_int_equal(waitpid(program, NULL, 0), program);
+    struct pollfd wait = {.fd = ends[0], .events = POLLIN};
+    ssize_t got = 1;
+    while (got > 0 && poll(&wait, 1, 60000) > 0)
+        got = read(ends[0], &byte, 1);
+    assert_int_equal(got, 0);
+    close(ends[0]);
+}
+
 static void what_a_child_complains_of_is_kept_and_bounded(void **state)
 {
     (void)state;
@@ -349,6 +382,7 @@ int main(void)
         cmocka_unit_test(a_child_that_hangs_is_stopped_at_its_deadline),
         cmocka_unit_test(a_child_that_closes_its_streams_and_stays_is_stopped),
         cmocka_unit_test(a_child_is_killed_on_cancel),
+        cmocka_unit_test(a_child_ends_with_a_program_that_is_killed),
         cmocka_unit_test(what_a_child_complains_of_is_kept_and_bounded),
     };
     return cmocka_run_group_tests(tests, enter, leave);
