@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,7 +47,9 @@ static bool find_program(const char *name, struct strbuf *ret)
         strbuf_append(ret, length ? at : ".", length ? length : 1);
         strbuf_putc(ret, '/');
         strbuf_puts(ret, name);
-        if (!ret->failed && access(ret->text, X_OK) == 0)
+        struct stat info;
+        if (!ret->failed && stat(ret->text, &info) == 0 && S_ISREG(info.st_mode) &&
+            access(ret->text, X_OK) == 0)
             return true;
         at += length + (at[length] == ':');
     }

@@ -265,9 +265,9 @@ static bool is_binary(const struct census *census, size_t length)
 
 static ll_status refuse_binary(const struct decoding *d)
 {
-    return error_set(d->error, LL_UNREADABLE, "encoding",
-                     "%s is not text: its bytes are those of a binary file; give a text, Markdown or PDF file",
-                     d->name);
+    return error_set(
+        d->error, LL_UNREADABLE, "encoding",
+        "%s is not text: its bytes are those of a binary file; give a text, Markdown or PDF file", d->name);
 }
 
 static ll_status decode_guessed(struct decoding *d, const struct census *census, char *encoding)

@@ -83,6 +83,11 @@ static ll_status explain(const struct pdf *pdf, const struct child_result *resul
     if (strstr(complaint, "ermission") || result->exit_code == 3)
         return error_set(pdf->error, LL_UNREADABLE, "pdf", "%s does not allow its text to be copied (%s)",
                          name, reason);
+    if (result->exit_code == 126 || result->exit_code == 127)
+        return error_set(pdf->error, LL_UNREADABLE, "pdf",
+                         "%s could not be read: poppler's programs do not start here; install "
+                         "poppler-utils anew",
+                         name);
     if (result->exit_code < 0)
         return error_set(pdf->error, LL_UNREADABLE, "pdf",
                          "converting %s broke off (memory or time limit, or a damaged file)", name);
@@ -222,6 +227,11 @@ static ll_status find_scans(const struct pdf *pdf)
     LL_TRY(run(pdf, pdf->options->password ? with : plain, &result));
     bool *pictured = mem_new(reading->pages.count, sizeof *pictured);
     ll_status status = pictured ? LL_OK : error_nomem(pdf->error, "pdf", reading->pages.count);
+    if (pictured && (result.exit_code != 0 || result.too_much || result.too_long))
+        notes_add(reading->notes,
+                  "%s: whether its %zu pages with little text are pictures could not be found out; "
+                  "they count as read",
+                  reading->name, poor);
     if (pictured) {
         mark_pictures(strbuf_text(&result.out), pictured, reading->pages.count);
         status = judge_pictures(pdf, pictured);
@@ -271,6 +281,9 @@ static ll_status read_text(const struct pdf *pdf)
     else
         status =
             pdf_text_clean(strbuf_text(&result.out), result.out.length, pdf->cancel, reading, pdf->error);
+    if (status == LL_OK && reading->pages.count == 0)
+        status = error_set(pdf->error, LL_UNREADABLE, "pdf", "%s has no pages: there is nothing to read",
+                           reading->name);
     size_t unknown = status == LL_OK ? count_unknown(strbuf_text(&reading->text), reading->text.length) : 0;
     if (unknown)
         notes_add(reading->notes,

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "document/child.h"
@@ -228,6 +229,76 @@ static void without_poppler_the_package_is_named(void **state)
     assert_non_null(strstr(error.text, "poppler-utils"));
 }
 
+/* A program of this name and these lines of shell comes before the installed one, until restore. */
+static char *put_program(const char *name, const char *lines)
+{
+    const char *kept = getenv("PATH");
+    char *path = strdup(kept ? kept : "/usr/bin:/bin");
+    struct strbuf longer = {0};
+    FILE *out = fopen(name, "wb");
+    assert_non_null(out);
+    fprintf(out, "#!/bin/sh\n%s\n", lines);
+    fclose(out);
+    assert_int_equal(chmod(name, 0755), 0);
+    strbuf_printf(&longer, ".:%s", path);
+    setenv("PATH", longer.text, 1);
+    strbuf_fini(&longer);
+    return path;
+}
+
+static void take_program_away(const char *name, char *path)
+{
+    setenv("PATH", path, 1);
+    free(path);
+    unlink(name);
+}
+
+static void a_pdf_without_pages_is_refused(void **state)
+{
+    (void)state;
+    if (!have_poppler())
+        skip();
+    struct pdf_page pages[] = {{letters, false}};
+    struct pdf_file file = {pages, 1, NULL, false};
+    put_pdf("none.pdf", &file, 0);
+    char *path = put_program("pdftotext", "exit 0");
+    expect_refusal("none.pdf", "nothing to read");
+    take_program_away("pdftotext", path);
+}
+
+static void pictures_that_could_not_be_looked_for_are_told_of(void **state)
+{
+    (void)state;
+    if (!have_poppler())
+        skip();
+    struct pdf_page pages[] = {{letters, false}, {"Few.", false}};
+    struct pdf_file file = {pages, 2, NULL, false};
+    ll_document *d = NULL;
+    ll_error error = {0};
+    put_pdf("few.pdf", &file, 0);
+    char *path = put_program("pdfimages", "exit 1");
+    ll_status status = open_one("few.pdf", &d, &error);
+    take_program_away("pdfimages", path);
+    if (status != LL_OK)
+        fail_msg("%s", error.text);
+    assert_non_null(ll_document_note(d, 0));
+    assert_non_null(strstr(ll_document_note(d, 0), "could not be found out"));
+    ll_document_close(d);
+}
+
+static void converters_that_do_not_start_are_told_from_damaged_files(void **state)
+{
+    (void)state;
+    if (!have_poppler())
+        skip();
+    struct pdf_page pages[] = {{letters, false}};
+    struct pdf_file file = {pages, 1, NULL, false};
+    put_pdf("sound.pdf", &file, 0);
+    char *path = put_program("pdftotext", "exit 127");
+    expect_refusal("sound.pdf", "do not start");
+    take_program_away("pdftotext", path);
+}
+
 /* ---- children -------------------------------------------------------------------------------- */
 
 static const struct child_limits usual = {
@@ -377,6 +448,9 @@ int main(void)
         cmocka_unit_test(a_file_that_only_begins_like_a_pdf_is_refused_with_the_reason),
         cmocka_unit_test(a_pdf_through_a_pipe_is_read),
         cmocka_unit_test(without_poppler_the_package_is_named),
+        cmocka_unit_test(a_pdf_without_pages_is_refused),
+        cmocka_unit_test(pictures_that_could_not_be_looked_for_are_told_of),
+        cmocka_unit_test(converters_that_do_not_start_are_told_from_damaged_files),
         cmocka_unit_test(a_child_reads_its_input_and_its_output_comes_back),
         cmocka_unit_test(a_child_that_writes_too_much_is_stopped),
         cmocka_unit_test(a_child_that_hangs_is_stopped_at_its_deadline),
