@@ -1,5 +1,6 @@
 /* The answer's way out: standard output, or a file that appears whole or not at all.
  * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* O_TMPFILE */
 #include "repl/output.h"
 
 #include <errno.h>
@@ -13,6 +14,35 @@
 
 #include "console/escape.h"
 
+/* A file without a name in the target's folder: whatever ends the program, nothing is left lying there.
+ * -1 where the file system has none, or /proc is not there to name it by. */
+static int open_nameless(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    struct text folder = {0};
+    text_append(&folder, slash ? path : ".", slash && slash > path ? (size_t)(slash - path) : 1);
+    int fd = folder.failed || access("/proc/self/fd", X_OK) != 0
+                 ? -1
+                 : open(text_string(&folder), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    text_fini(&folder);
+    return fd;
+}
+
+static bool name_nameless(const struct output *output)
+{
+    char self[64];
+    char *name = output->temporary.bytes, *end = name + output->temporary.length - 6;
+    snprintf(self, sizeof self, "/proc/self/fd/%d", output->fd);
+    for (unsigned i = 0; i < 1000000; i++) {
+        snprintf(end, 7, "%06u", i);
+        if (linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0)
+            return true;
+        if (errno != EEXIST)
+            return false;
+    }
+    return false;
+}
+
 /* A name beside the target, so that rename stays on one file system. */
 static bool open_beside(struct output *output, const char *path)
 {
@@ -24,7 +54,10 @@ static bool open_beside(struct output *output, const char *path)
         errno = ENOMEM;
         return false;
     }
-    output->fd = mkstemp(output->temporary.bytes);
+    output->fd = open_nameless(text_string(&output->path));
+    output->nameless = output->fd >= 0;
+    if (!output->nameless)
+        output->fd = mkstemp(output->temporary.bytes);
     if (output->fd < 0)
         return false;
     fcntl(output->fd, F_SETFD, FD_CLOEXEC);
@@ -35,11 +68,30 @@ static bool open_beside(struct output *output, const char *path)
     return true;
 }
 
+/* /dev/stdout may be a regular file that a shell goes on writing to: replacing it would lose that. */
+static int standard_descriptor(const struct stat *about)
+{
+    struct stat ours;
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fstat(fd, &ours) == 0 && ours.st_dev == about->st_dev && ours.st_ino == about->st_ino)
+            return fd;
+    return -1;
+}
+
 bool output_open(struct output *output, const char *path)
 {
     *output = (struct output){.fd = STDOUT_FILENO, .last = '\n'};
     struct stat about;
-    if (path && stat(path, &about) == 0 && !S_ISREG(about.st_mode)) {
+    bool exists = path && strcmp(path, "-") != 0 && stat(path, &about) == 0;
+    int standard = exists ? standard_descriptor(&about) : -1;
+    if (path && strcmp(path, "-") == 0) {
+        path = NULL;
+    } else if (standard >= 0) {
+        output->fd = fcntl(standard, F_DUPFD_CLOEXEC, 3);
+        text_puts(&output->path, path);
+        if (output->fd < 0)
+            return false;
+    } else if (exists && !S_ISREG(about.st_mode)) {
         output->fd = open(path, O_WRONLY | O_CLOEXEC); /* a device or pipe takes bytes as they come */
         text_puts(&output->path, path);
         if (output->fd < 0)
@@ -115,9 +167,12 @@ static void settle_file(struct output *output, bool keep)
     const char *temporary = text_string(&output->temporary);
     if (keep && !output->failure && fsync(output->fd) != 0)
         output->failure = errno;
+    if (keep && !output->failure && output->nameless && !name_nameless(output))
+        output->failure = errno;
+    bool named = !output->nameless || (keep && !output->failure);
     if (close(output->fd) != 0 && !output->failure)
         output->failure = errno;
-    if (!*temporary)
+    if (!named)
         return;
     if (!keep || output->failure)
         unlink(temporary);

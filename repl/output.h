@@ -14,13 +14,14 @@
 struct output {
     int fd;
     bool terminal;
-    int failure; /* errno of the first failed write, or 0 */
-    char last;   /* the last byte written, '\n' at the start */
+    bool nameless; /* temporary names the file only at the end */
+    int failure;   /* errno of the first failed write, or 0 */
+    char last;     /* the last byte written, '\n' at the start */
     struct text buffer;
     struct text path, temporary; /* of a file; empty for standard output */
 };
 
-/* path NULL: standard output. False: errno says why the file cannot be made. */
+/* path NULL or "-": standard output. False: errno says why the file cannot be made. */
 bool output_open(struct output *output, const char *path);
 void output_write(struct output *output, const char *bytes, size_t length);
 void output_puts(struct output *output, const char *string);

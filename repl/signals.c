@@ -65,8 +65,9 @@ static void on_continue(int number)
     wake();
 }
 
-/* A handler rather than SIG_IGN, which child processes would inherit: writes fail with EPIPE. */
-static void on_broken_pipe(int number)
+/* A handler rather than SIG_IGN, which child processes would inherit: writes fail with EPIPE
+ * or EFBIG. */
+static void on_failed_write(int number)
 {
     (void)number;
 }
@@ -90,8 +91,8 @@ bool signals_start(ll_cancel *cancel)
         fcntl(signals.pipe[i], F_SETFD, FD_CLOEXEC);
     }
     return handle(SIGINT, on_stop, 0) && handle(SIGTERM, on_stop, 0) &&
-           handle(SIGPIPE, on_broken_pipe, SA_RESTART) && handle(SIGWINCH, on_resize, SA_RESTART) &&
-           handle(SIGCONT, on_continue, SA_RESTART);
+           handle(SIGPIPE, on_failed_write, SA_RESTART) && handle(SIGXFSZ, on_failed_write, SA_RESTART) &&
+           handle(SIGWINCH, on_resize, SA_RESTART) && handle(SIGCONT, on_continue, SA_RESTART);
 }
 
 void signals_set_patient(bool patient)

@@ -70,6 +70,28 @@ if [ -w /dev/full ]; then
     is $? 1 "a full device through -o is a failure"
 fi
 
+ends 0 "-o - is standard output" longleaf run -p hi -n 4 --ignore-eos -o -
+cmp -s out again && [ ! -e ./- ]
+tap_case $? "and no file of that name"
+(longleaf run -p hi -n 4 --ignore-eos -o /dev/stdout; echo after) > both
+(cat again; echo after) | cmp -s - both
+tap_case $? "-o /dev/stdout does not replace the file that others go on writing to"
+(ulimit -f 1; longleaf help options > /dev/null; longleaf text hostile.txt -o small.out) 2> err
+[ "$(cat small.out)" = "$(longleaf text hostile.txt)" ]
+tap_case $? "a file within the limit for files is written"
+awk 'BEGIN { for (i = 0; i < 40000; i++) printf "word%d ", i }' > large.txt
+(ulimit -f 1; longleaf text large.txt -o large.out) 2> err
+is $? 1 "one beyond it is a failure"
+holds err 'large.out: the answer could not be written' "that is said"
+is "$(ls | grep -c 'large.out')" 0 "and leaves nothing behind"
+longleaf run -p hi -n 4000 --ignore-eos -c 8192 -o killed.txt &
+sleep 0.3
+kill -9 $!
+wait $! 2> /dev/null
+if [ -d /proc/self/fd ]; then
+    is "$(ls | grep -c 'killed.txt')" 0 "a program that is killed leaves no half-written file"
+fi
+
 # ---- chat from a pipe ----
 printf 'hello\n\n/context\n"""\ntwo\nlines\n"""\n/quit\nnot read\n' | longleaf chat -n 3 > out 2> err
 code=$?
