@@ -9,6 +9,8 @@
 #include "console/settings.h"
 #include "console/suggest.h"
 
+enum { MOST_BYTES = 1 << 20 };
+
 void settings_config_path(struct text *path)
 {
     const char *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
@@ -74,6 +76,42 @@ static bool config_line(struct settings *settings, char *line, size_t number, st
     return settings_set(settings, option, ORIGIN_FILE, number, unquote(trim(equals + 1)), problem);
 }
 
+/* All of the file; an endless or huge one is no configuration. False with errno set. */
+static bool read_file(FILE *file, struct text *out)
+{
+    char block[4096];
+    size_t got;
+    while ((got = fread(block, 1, sizeof block, file)) > 0) {
+        text_append(out, block, got);
+        if (out->failed || out->length > MOST_BYTES) {
+            errno = out->failed ? ENOMEM : EFBIG;
+            return false;
+        }
+    }
+    return !ferror(file);
+}
+
+static bool config_lines(struct settings *settings, struct text *content, size_t *number,
+                         struct text *sentence)
+{
+    char *line = content->bytes, *end = line + content->length;
+    if (content->length >= 3 && memcmp(line, "\xEF\xBB\xBF", 3) == 0)
+        line += 3; /* the mark that some editors put before UTF-8 */
+    for (; line < end; ++*number) {
+        char *newline = memchr(line, '\n', (size_t)(end - line)), *next = newline ? newline + 1 : end;
+        if (newline)
+            *newline = '\0';
+        if (memchr(line, '\0', (size_t)((newline ? newline : end) - line))) {
+            text_puts(sentence, "holds a zero byte: this is no text");
+            return false;
+        }
+        if (!config_line(settings, line, *number, sentence))
+            return false;
+        line = next;
+    }
+    return true;
+}
+
 bool settings_read_config(struct settings *settings, const char *path, struct text *problem)
 {
     FILE *file = *path ? fopen(path, "re") : NULL;
@@ -83,20 +121,17 @@ bool settings_read_config(struct settings *settings, const char *path, struct te
         text_printf(problem, "%s: %s", path, strerror(errno));
         return false;
     }
-    char *line = NULL;
-    size_t capacity = 0, number = 0;
-    bool ok = true;
-    struct text sentence = {0};
-    while (ok && getline(&line, &capacity, file) >= 0)
-        ok = config_line(settings, line, ++number, &sentence);
+    struct text content = {0}, sentence = {0};
+    size_t number = 1;
+    bool ok = read_file(file, &content);
     if (!ok)
-        text_printf(problem, "%s, line %zu: %s", path, number, text_string(&sentence));
-    if (ok && ferror(file)) {
         text_printf(problem, "%s: %s", path, strerror(errno));
+    else if (content.length && !config_lines(settings, &content, &number, &sentence)) {
+        text_printf(problem, "%s, line %zu: %s", path, number, text_string(&sentence));
         ok = false;
     }
+    text_fini(&content);
     text_fini(&sentence);
-    free(line);
     fclose(file);
     return ok;
 }

@@ -74,6 +74,13 @@ static bool parse_number(const char *value, double *ret)
     return true;
 }
 
+/* A whole number, also one that is negative or beyond 64 bits. */
+static bool is_whole(const char *value)
+{
+    value += *value == '-';
+    return *value && strspn(value, "0123456789") == strlen(value);
+}
+
 static bool parse_choice(const struct option_row *row, const char *value, uint64_t *ret)
 {
     for (size_t i = 0; row->choices && row->choices[i]; i++)
@@ -125,7 +132,9 @@ static bool setting_parse(struct setting *setting, const struct option_row *row,
     case OPTION_IS_COUNT:
         if (parse_choice(row, value, &setting->count))
             break;
-        if (!parse_count(value, &setting->count))
+        if (!parse_count(value, &setting->count) && is_whole(value))
+            fits = false;
+        else if (!parse_count(value, &setting->count))
             text_puts(problem, row->choices ? "is neither a whole number nor one of its words"
                                             : "is not a whole number");
         else

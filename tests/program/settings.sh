@@ -42,6 +42,12 @@ refuse_line 'tmep = 1' 'did you mean temp?' "an unknown name is an error with it
 refuse_line 'temp = warm' 'is not a number' "a wrong value is an error with its line"
 refuse_line 'temp' 'key = value' "a line without = is an error"
 refuse_line 'prompt = hello' 'belongs on the command line' "one piece of work does not belong into the file"
+printf 'temp = 0.5\ntop-k = 1\000 2\n' > "$config"
+refused 2 'line 2: holds a zero byte' "a file that is no text is an error with its line" longleaf info --config
+printf '\357\273\277temp = 0.5\r\n' > "$config"
+is "$(origin temp)" "0.5 file" "an editor's byte order mark and CR LF are no matter"
+ln -sf /dev/zero "$config"
+refused 2 'File too large' "an endless file is no configuration" longleaf info --config
 rm "$config"
 LONGLEAF_TEMP=warm longleaf info --config > out 2> err
 [ $? -eq 2 ] && grep -q LONGLEAF_TEMP err

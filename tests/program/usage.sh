@@ -11,7 +11,7 @@ refused 2 'did you mean --length?' "swapped letters are seen" longleaf sum --len
 refused 2 'is not an option of run, but of sum' "an option of another verb says whose it is" longleaf run --length short
 refused 2 'is not a number' "a word is no number" longleaf run --temp warm
 refused 2 'is not a whole number' "a fraction is no count" longleaf run -n 1.5
-refused 2 'is not a whole number' "a negative count is refused" longleaf run -n -1
+refused 2 'outside 0 to' "a negative count is refused" longleaf run -n -1
 refused 2 'is outside 0 to 1' "a probability stays below 1" longleaf run --top-p 1.5
 refused 2 'is not a number' "nan is no number" longleaf run --temp nan
 refused 2 'did you mean q8_0?' "a choice gets a suggestion" longleaf run --kv q8
