@@ -59,6 +59,13 @@ static bool read_settings(struct settings *settings, struct text *problem)
     return ok;
 }
 
+static bool one_form(const struct settings *settings, struct text *problem)
+{
+    if (settings_flag(settings, OPTION_JSON) && settings_flag(settings, OPTION_NDJSON))
+        text_puts(problem, "--json and --ndjson are two forms of the answer: choose one");
+    return !problem->length;
+}
+
 static bool count_operands(const struct arguments *arguments, struct text *problem)
 {
     const struct verb_row *row = verb_row(arguments->verb);
@@ -107,9 +114,12 @@ static int run_verb(struct program *program)
     meter_init(&program->meter, STDERR_FILENO, !plain && !quiet);
     program->streams_json = settings_flag(&program->settings, OPTION_NDJSON);
     program->cancel = ll_cancel_new();
-    int code = LEAVE_MEMORY;
-    if (!program->cancel || !signals_start(program->cancel))
-        say_error("the signal handlers could not be set up");
+    int code = LEAVE_OTHER;
+    if (!program->cancel) {
+        say_error("out of memory");
+        code = LEAVE_MEMORY;
+    } else if (!signals_start(program->cancel))
+        say_error("the signal handlers could not be set up: %s", strerror(errno));
     else
         code = verbs_function(program->verb)(program);
     meter_clear(&program->meter);
@@ -143,7 +153,7 @@ static int read_line_and_run(struct arguments *arguments, int argc, char **argv)
         return unknown_verb(argv[arguments->verb_at]);
     bool ok = settings_init(&program.settings) && read_settings(&program.settings, &problem) &&
               arguments_read(arguments, argc, argv, &program.settings, &problem) &&
-              count_operands(arguments, &problem);
+              one_form(&program.settings, &problem) && count_operands(arguments, &problem);
     if (!ok) {
         say_error("%s", text_string(&problem));
     } else {

@@ -12,6 +12,8 @@
 #include "repl/say.h"
 #include "repl/signals.h"
 
+enum { MOST_BYTES = 1 << 28 }; /* no model's context holds as much */
+
 void prompt_fini(struct prompt *prompt)
 {
     text_fini(&prompt->text);
@@ -19,14 +21,15 @@ void prompt_fini(struct prompt *prompt)
     *prompt = (struct prompt){0};
 }
 
-/* Everything that comes from fd; false with errno set. Interrupted by a signal that asks to stop. */
+/* Everything that comes from fd, up to a zero byte; false with errno set. Interrupted by a signal that
+ * asks to stop. */
 static bool read_all(int fd, struct text *out)
 {
     char block[1 << 16];
     for (;;) {
-        ssize_t got = read(fd, block, sizeof block);
+        ssize_t got = signals_seen() ? -1 : read(fd, block, sizeof block);
         if (got == 0)
-            return true;
+            return !signals_seen();
         if (got > 0)
             text_append(out, block, (size_t)got);
         else if (errno != EINTR || signals_seen())
@@ -35,6 +38,12 @@ static bool read_all(int fd, struct text *out)
             errno = ENOMEM;
             return false;
         }
+        if (out->length > MOST_BYTES) {
+            errno = EFBIG;
+            return false;
+        }
+        if (got > 0 && memchr(block, '\0', (size_t)got))
+            return true; /* no text: the caller says so, and need not wait for the end of /dev/zero */
     }
 }
 
@@ -50,7 +59,7 @@ static int read_prompt_from(struct prompt *prompt, const char *path)
         return program_interrupted();
     if (!ok) {
         say_error("%s: %s", standard ? "standard input" : path, strerror(failure));
-        return LEAVE_DOCUMENT;
+        return failure == ENOMEM ? LEAVE_MEMORY : LEAVE_DOCUMENT;
     }
     if (memchr(text_string(&prompt->text), '\0', prompt->text.length)) {
         say_error("%s holds zero bytes and is no text; `longleaf sum` and `longleaf text` read other kinds "

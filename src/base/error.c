@@ -9,8 +9,8 @@
 
 #include "base/utf8.h"
 
-static ll_status set(ll_error *error, ll_status status, const char *where, int64_t offset,
-                     const char *format, va_list args)
+static ll_status set(ll_error *error, ll_status status, const char *where, int64_t offset, const char *format,
+                     va_list args)
 {
     if (!error)
         return status;
@@ -52,7 +52,7 @@ ll_status error_errno(ll_error *error, const char *where, const char *path, int 
     utf8_printable(path, strlen(path), shown, sizeof shown);
     if (strerror_r(errno_value, reason, sizeof reason) != 0)
         snprintf(reason, sizeof reason, "system error %d", errno_value);
-    ll_status status = errno_value == ENOENT ? LL_NOT_FOUND : LL_IO;
+    ll_status status = errno_value == ENOENT ? LL_NOT_FOUND : errno_value == ENOMEM ? LL_NOMEM : LL_IO;
     return error_set(error, status, where, "%s: %s", shown, reason);
 }
 

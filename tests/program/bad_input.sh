@@ -17,6 +17,8 @@ refused 5 '' "a text as a model" longleaf run -m ./text.gguf -p hi
 refused 5 '' "an empty file as a model" longleaf info ./empty.gguf
 mkdir folder.gguf
 refused 5 '' "a folder as a model" longleaf info ./folder.gguf
+mkfifo pipe.gguf
+refused 5 'not a regular file' "a named pipe as a model is not waited for" longleaf info ./pipe.gguf
 if [ "$(id -u)" -ne 0 ]; then
     cp "$LONGLEAF_MODELS/toy.gguf" locked.gguf
     chmod 0 locked.gguf
@@ -44,6 +46,9 @@ refused 6 'password file' "a password file that is empty" longleaf text --passwo
 refused 6 'nowhere' "a password file that is not there" longleaf text --password-file nowhere good.txt
 refused 6 'nowhere.txt' "a prompt file that is not there" longleaf run -f nowhere.txt
 refused 6 'folder.gguf' "a folder as a prompt" longleaf run -f folder.gguf
+refused 6 'zero bytes' "a prompt without an end" longleaf run -f /dev/zero
+refused 2 'choose one' "two forms of one answer" longleaf run -p hi --json --ndjson
+refused 2 'outside 0' "so is one beyond 64 bits" longleaf run -p hi -n 99999999999999999999
 longleaf run -m toy > out 2> err <&-
 [ $? -eq 6 ] && [ ! -s out ] && [ "$(wc -l < err)" -eq 1 ]
 tap_case $? "closed standard input as the prompt"
