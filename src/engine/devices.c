@@ -18,11 +18,7 @@ static void note(struct devices *devices, const char *text)
 
 static const char *default_folder(void)
 {
-#ifdef LONGLEAF_PLUGIN_DIR
-    return LONGLEAF_PLUGIN_DIR;
-#else
-    return ".";
-#endif
+    return LL_PKGLIBDIR;
 }
 
 /* LL_OK, or the reason in error. */
