@@ -56,9 +56,11 @@ static json_t *outline_json(const struct summing *summing)
     return rows;
 }
 
-static json_t *coverage_json(const ll_coverage *coverage)
+static json_t *coverage_json(const struct summing *summing)
 {
+    const ll_coverage *coverage = &summing->coverage;
     json_t *row = json_object();
+    json_put_bool(row, "tokens_estimated", !summing->model);
     json_put_count(row, "document_tokens", coverage->document_tokens);
     json_put_count(row, "read_tokens", coverage->read_tokens);
     json_put_count(row, "document_bytes", coverage->document_bytes);
@@ -89,6 +91,7 @@ json_t *summing_plan_json(const struct summing *summing)
     json_put_string(row, "method", summing_method_name(plan->method));
     json_put_string(row, "reason", plan->reason);
     json_put_count(row, "document_tokens", plan->document_tokens);
+    json_put_bool(row, "tokens_estimated", !summing->model);
     json_put_count(row, "windows", plan->windows);
     json_put_count(row, "window_tokens", plan->window_tokens);
     json_put_count(row, "overlap_tokens", plan->overlap_tokens);
@@ -110,7 +113,7 @@ json_t *summing_json(const struct summing *summing, bool with_outline)
     json_object_set_new(object, "sentences", sentences_json(summing));
     if (with_outline)
         json_object_set_new(object, "outline", outline_json(summing));
-    json_object_set_new(object, "coverage", coverage_json(&summing->coverage));
+    json_object_set_new(object, "coverage", coverage_json(summing));
     json_object_set_new(object, "plan", summing_plan_json(summing));
     json_object_set_new(object, "stats", stats_json(&summing->stats));
     json_put_string(object, "model", summing->model_name);

@@ -60,13 +60,24 @@ static void print_outline(const struct summing *summing, struct output *output)
     }
 }
 
+/* Without a model nobody knows its tokens: four bytes are taken for one. */
+static const char *roughly(const struct summing *summing)
+{
+    return summing->model ? "" : "about ";
+}
+
+static const char *ending(size_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 static void print_coverage(const struct summing *summing, struct output *output)
 {
     const ll_coverage *coverage = &summing->coverage;
-    output_printf(output, "\nCoverage: %s of %s tokens read in %s %s, %s of the text",
-                  human_count(coverage->read_tokens).text, human_count(coverage->document_tokens).text,
-                  human_count(coverage->windows).text, coverage->windows == 1 ? "window" : "windows",
-                  human_share(coverage->share).text);
+    output_printf(output, "\nCoverage: %s%s of %s tokens read in %s window%s, %s of the text",
+                  roughly(summing), human_count(coverage->read_tokens).text,
+                  human_count(coverage->document_tokens).text, human_count(coverage->windows).text,
+                  ending(coverage->windows), human_share(coverage->share).text);
     if (coverage->unread_pages)
         output_printf(output, "; %zu of %zu pages hold no text", coverage->unread_pages, coverage->pages);
     output_printf(output, "; method %s", summing_method_name(summing->plan_info.method));
@@ -101,18 +112,20 @@ void summing_print_plan(const struct summing *summing, struct output *output)
     const ll_document_info *document = &summing->document_info;
     output_printf(output, "method    %s: %s\n", summing_method_name(plan->method),
                   plan->reason ? plan->reason : "");
-    output_printf(output, "document  %s tokens, %s of text", human_count(plan->document_tokens).text,
-                  human_bytes(document->bytes).text);
+    output_printf(output, "document  %s%s tokens, %s of text", roughly(summing),
+                  human_count(plan->document_tokens).text, human_bytes(document->bytes).text);
     if (document->pages)
-        output_printf(output, ", %s pages", human_count(document->pages).text);
-    output_printf(output, ", %s sections\n", human_count(document->sections).text);
+        output_printf(output, ", %s page%s", human_count(document->pages).text, ending(document->pages));
+    output_printf(output, ", %s section%s\n", human_count(document->sections).text,
+                  ending(document->sections));
     output_printf(output, "windows   %s of at most %s tokens, %s shared by neighbours\n",
                   human_count(plan->windows).text, human_count(plan->window_tokens).text,
                   human_count(plan->overlap_tokens).text);
     if (plan->calls)
-        output_printf(output, "model     %s calls, at most %s prompt tokens in all, %s levels, context %s\n",
-                      human_count(plan->calls).text, human_count(plan->prompt_tokens).text,
-                      human_count(plan->levels).text, human_count(plan->context).text);
+        output_printf(
+            output, "model     %s call%s, at most %s prompt tokens in all, %s level%s, context %s\n",
+            human_count(plan->calls).text, ending(plan->calls), human_count(plan->prompt_tokens).text,
+            human_count(plan->levels).text, ending(plan->levels), human_count(plan->context).text);
     else
         output_puts(output, "model     not used\n");
     output_printf(output, "memory    %s of keys and values\n", human_bytes(plan->memory_bytes).text);

@@ -61,6 +61,15 @@ is "$(cat out)" hello "unchanged"
 ends 0 "text describes it as JSON" longleaf text --json prompt.txt
 is "$(at kind out)" text "with its kind"
 
+# ---- numbers that are estimates ----
+ends 0 "key sentences need no model" longleaf sum --method extractive prompt.txt
+holds out 'Coverage: about ' "whose tokens are then estimated, and said to be"
+ends 0 "the same as JSON" longleaf sum --method extractive --json prompt.txt
+is "$(at coverage.tokens_estimated out)" true "a program is told so, too"
+ends 0 "a plan with a model" longleaf sum --plan --json prompt.txt
+is "$(at tokens_estimated out)" false "counts them"
+is "$(at document_tokens out)" "$(longleaf tokens --json prompt.txt | "$tests/json_at" count)" "as tokens does"
+
 # ---- info ----
 ends 0 "info describes a model" longleaf info toy
 holds out 'architecture  llama' "with its architecture"
