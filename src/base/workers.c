@@ -19,17 +19,19 @@ enum { MAX_THREADS = 256, SPIN_ROUNDS = 20000 };
 struct workers {
     int count;
     pthread_t threads[MAX_THREADS];
-    worker_fn fn;
-    void *context;
-    atomic_uint_fast64_t ticket; /* generation << 32 | next task */
-    atomic_uint_fast64_t tasks;  /* of the running job */
-    atomic_uint_fast64_t done;
-    atomic_uint_fast32_t generation;
-    atomic_int busy;             /* workers between claiming a ticket and finishing it */
     atomic_bool stopping;
     atomic_int sleepers;
     pthread_mutex_t mutex;
     pthread_cond_t wake;
+    /* Each of these is written by one side while the other spins on its neighbour: a cache line each, or
+     * every claim would stall on the pollers' copies. */
+    _Alignas(64) atomic_uint_fast32_t generation; /* idle workers spin on it */
+    _Alignas(64) atomic_uint_fast64_t ticket;     /* generation << 32 | next task */
+    _Alignas(64) atomic_uint_fast64_t done;       /* the caller spins on it */
+    _Alignas(64) atomic_int busy;                 /* workers between claiming a ticket and finishing it */
+    _Alignas(64) atomic_uint_fast64_t tasks;      /* of the running job; read-mostly, with the two below */
+    worker_fn fn;
+    void *context;
 };
 
 struct worker_start {
@@ -126,7 +128,7 @@ ll_status workers_open(int threads, struct workers **ret, ll_error *error)
     if (threads < 0 || threads > MAX_THREADS)
         return error_set(error, LL_ARGUMENT, "workers", "threads must be 0 … %d, not %d", MAX_THREADS,
                          threads);
-    struct workers *w = mem_new(1, sizeof *w);
+    struct workers *w = mem_aligned(sizeof *w, _Alignof(struct workers));
     if (!w)
         return error_nomem(error, "workers", sizeof *w);
     pthread_mutex_init(&w->mutex, NULL);

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "backend/backend.h"
+#include "base/workers.h"
 #include "bench/peak.h"
 #include "cpu/cpu.h"
 #include "tensor/dequant.h"
@@ -123,6 +124,35 @@ static double ceilings(void)
     printf(", floats %.0f GOP/s\n", operations / time / 1e9);
     backend->table->memory_free(backend, MEMORY_SCRATCH, big, big_bytes);
     return read;
+}
+
+static void nothing(void *context, size_t task, int thread)
+{
+    (void)context, (void)task, (void)thread;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median, for at best the caller does all the tasks before anyone else wakes. */
+static void time_empty_job(void)
+{
+    enum { JOBS = 2001 };
+    static double times[JOBS];
+    struct workers *workers;
+    if (threads < 2 || workers_open(threads, &workers, NULL) != LL_OK)
+        return;
+    for (int i = 0; i < JOBS; i++) {
+        double start = seconds();
+        workers_run(workers, (size_t)threads * 4, nothing, NULL);
+        times[i] = seconds() - start;
+    }
+    workers_close(workers);
+    qsort(times, JOBS, sizeof *times, compare_doubles);
+    printf("an empty job: median %.2f us\n", times[JOBS / 2] * 1e6);
 }
 
 /* ---- products ---- */
@@ -269,6 +299,7 @@ int main(int argc, char **argv)
     }
     printf("%s, %s, %d thread%s\n", backend->name, backend->device, threads, threads == 1 ? "" : "s");
     ceilings();
+    time_empty_job();
     for (enum dtype dtype = 0; dtype < DT_COUNT; dtype++) {
         time_products(dtype, 1, 1536, 768, 48);
         time_products(dtype, 1, 1536, 768, 1);

@@ -129,7 +129,7 @@ static float error_bound(const struct setting *s, const struct inputs *in, int64
     float score = most_q * most_k * (float)s->head_dim * s->attention.scale * 0.2f;
     if (s->attention.slopes)
         score += (float)longest;
-    return 2 * most_v * ldexpf(1, -22) * (score + 16);
+    return 2 * most_v * (ldexpf(1, -22) * (score + 16) + s->attention.reach);
 }
 
 static void compare_with_plain(const struct setting *s, int count, const int64_t *lengths, int threads,
@@ -184,6 +184,8 @@ static struct setting random_setting(float *slopes, struct tensor *slope_tensor)
         s.attention.softcap = 5 + (float)unit_below(40);
     if (unit_below(3) == 0)
         s.attention.slopes = slope_tensor;
+    if (s.attention.slopes && unit_below(2))
+        s.attention.reach = ldexpf(1, -24);
     for (int h = 0; h < s.heads; h++)
         slopes[h] = ldexpf(1, -(int)unit_below(9));
     *slope_tensor =
