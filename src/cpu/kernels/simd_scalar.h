@@ -14,13 +14,14 @@ enum {
     GEMM_ROWS = 4,
     GEMM_COLS = 2,
     FLOAT_ROWS = 4,
-    SIGNED_Q8 = 0,
+    SIGNED_Q8 = 1,
     DOT_STEPS = 4
 };
 
 typedef float vf __attribute__((vector_size(16)));
 typedef int32_t vi __attribute__((vector_size(16)));
 typedef uint32_t vu __attribute__((vector_size(16)));
+typedef int16_t vs __attribute__((vector_size(16)));
 
 INLINE vf vf_set(float x)
 {
@@ -160,13 +161,21 @@ INLINE vu vu_spread_bits(vu bits, int nibble)
     return (four * 0x00204081) & 0x01010101;
 }
 
-/* acc + Σ over `steps` groups of four: bytes of w (unsigned; signed when budget is 0) times the
- * signed bytes a, which all lanes share. budget: how many groups fit in 16-bit sums. */
+/* acc + Σ over `steps` groups of four: bytes of w (unsigned; signed when budget is 0) times the signed
+ * bytes a, which all lanes share. Products are 16 bits wide, two to a lane: pairs of at most `budget`
+ * groups are added before they are widened (unsigned w ≤ 31: four groups, ≤ 63: two). */
 INLINE vi vi_dot(vi acc, const vu *w, const int8_t *a, int steps, int budget)
 {
-    (void)budget;
-    for (int j = 0; j < steps; j++)
-        for (int b = 0; b < 4; b++)
-            acc += (vi)((w[j] >> (8 * b)) & 255) * a[4 * j + b];
+    int stride = budget ? budget : 1;
+    for (int j = 0; j < steps; j += stride) {
+        vs pairs = (vs)vu_set(0);
+        for (int i = j; i < j + stride; i++) {
+            vu shared = vu_set(word_at((const uint8_t *)a + 4 * i));
+            vs even = budget ? (vs)(w[i] & vu_set(0x00FF00FF)) : ((vs)w[i] << 8) >> 8;
+            vs odd = budget ? (vs)((w[i] >> 8) & vu_set(0x00FF00FF)) : (vs)w[i] >> 8;
+            pairs += even * (((vs)shared << 8) >> 8) + odd * ((vs)shared >> 8);
+        }
+        acc += (((vi)pairs << 16) >> 16) + ((vi)pairs >> 16);
+    }
     return acc;
 }
