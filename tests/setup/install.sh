@@ -32,6 +32,17 @@ if command -v pkg-config > /dev/null; then
     tap_case $? "a program finds header and library through pkg-config and runs with them"
 fi
 
+# A stand-in says whether the system's cache of libraries would be renewed: by root, and not for a stage.
+mkdir "$tap_dir/bin"
+printf '#!/bin/sh\necho renewed >> "%s"\n' "$tap_dir/renewed" > "$tap_dir/bin/ldconfig"
+chmod +x "$tap_dir/bin/ldconfig"
+PATH="$tap_dir/bin:$PATH" make install-exec-hook DESTDIR="$stage" > "$tap_note" 2>&1
+[ ! -e "$tap_dir/renewed" ]
+tap_case $? "a staged install leaves the cache of libraries alone"
+PATH="$tap_dir/bin:$PATH" make install-exec-hook DESTDIR= > "$tap_note" 2>&1
+if [ "$(id -u)" -eq 0 ]; then [ -s "$tap_dir/renewed" ]; else [ ! -e "$tap_dir/renewed" ]; fi
+tap_case $? "an install by root renews it, so that the program finds its library at once"
+
 # Debugging information names the build folder rightly; what a person sees must not.
 for file in $(find "$stage" -type f ! -name '*.la' | sort); do
     case $(head -c 4 "$file" | tr -d '\0') in
