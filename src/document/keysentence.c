@@ -63,8 +63,7 @@ static bool leans_back(const char *text, size_t length)
     return false;
 }
 
-/* Frames, addresses and copyright lines are no statements. */
-static bool is_boilerplate(const char *text, size_t length)
+bool keysentence_is_boilerplate(const char *text, size_t length)
 {
     size_t marks = 0;
     for (size_t i = 0; i < length; i++)
@@ -109,7 +108,7 @@ double keysentence_score(const struct terms *terms, const char *text, size_t len
         score *= 0.4;
     if (item)
         score *= 0.4;
-    if (is_boilerplate(text, length))
+    if (keysentence_is_boilerplate(text, length))
         score *= 0.1;
     unsigned char first = (unsigned char)text[0];
     if (first < 0x80 && !(first >= 'A' && first <= 'Z') && first != '"')

@@ -12,6 +12,8 @@
 
 /* How well any sentence stands for the document; the document need not hold it. */
 double keysentence_score(const struct terms *terms, const char *text, size_t length);
+/* Frames, addresses and copyright lines are no statements. */
+bool keysentence_is_boilerplate(const char *text, size_t length);
 /* Adds up to `most` quoted sentences of one window in document order, best first in choosing. Adds none
  * only when the window holds no sentence at all. false: no memory. */
 bool keysentence_pick(const struct ll_document *document, const struct terms *terms,

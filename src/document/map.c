@@ -219,7 +219,7 @@ static ll_status collect(void *context, const char *sentence, size_t length, flo
 {
     struct collecting *c = context;
     struct claim claim = {.window = c->index, .support = support};
-    if (c->claims->count >= MOST_SENTENCES)
+    if (c->claims->count >= MOST_SENTENCES || keysentence_is_boilerplate(sentence, length))
         return LL_OK;
     for (size_t i = 0; i < c->claims->count; i++)
         if (claim_repeats(c->claims->items[i].text, c->claims->items[i].length, sentence, length))

@@ -187,6 +187,32 @@ static void invented_sentences_are_replaced_by_quotations(void **state)
     drop(&m);
 }
 
+static void copy_the_copyright_line(struct toy *toy, const char *prompt, struct strbuf *out)
+{
+    (void)toy;
+    (void)prompt;
+    strbuf_puts(out, "Copyright (c) The Glass Makers of Lauscha.");
+}
+
+static void a_copyright_line_is_no_summary(void **state)
+{
+    (void)state;
+    const char text[] =
+        "Copyright (c) The Glass Makers of Lauscha.\n\nThe furnace of Lauscha must be heated for six "
+        "days before glass is melted. Cobalt gives blue glass, and iron gives green glass.\n";
+    struct made m = {.toy.answer = copy_the_copyright_line};
+    ll_error error = {0};
+    if (ll_document_from_text(text, sizeof text - 1, NULL, &m.document, &error) != LL_OK)
+        fail_msg("%s", error.text);
+    make(&m, SMALL, 8192, LL_METHOD_AUTO, 100);
+    ll_summary_stats stats;
+    assert_int_equal(ll_summary_get_stats(m.summary, &stats), LL_OK);
+    assert_int_equal(stats.fallbacks, 1);
+    assert_null(strstr(ll_summary_text(m.summary, NULL), "Copyright"));
+    assert_non_null(strstr(ll_summary_text(m.summary, NULL), "furnace"));
+    drop(&m);
+}
+
 static void loops_are_stopped_and_counted(void **state)
 {
     (void)state;
@@ -478,6 +504,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_small_model_gets_short_windows_and_checked_sentences),
         cmocka_unit_test(invented_sentences_are_replaced_by_quotations),
+        cmocka_unit_test(a_copyright_line_is_no_summary),
         cmocka_unit_test(loops_are_stopped_and_counted),
         cmocka_unit_test(a_silent_model_still_gives_an_outline),
         cmocka_unit_test(a_short_text_is_one_call),
