@@ -170,6 +170,9 @@ static bool is_known_number(const struct checker *c, const char *sentence, const
 {
     if (word_set_has(&c->exact, word->exact))
         return true;
+    /* A time or a verse is one number: "3:12" is not known from a 3 and a 12. */
+    if (memchr(sentence + word->first, ':', word->last - word->first))
+        return false;
     /* "1-64" or "3.2" may be joined otherwise in the text: each run of digits must then be there. */
     size_t at = word->first, parts = 0;
     while (at < word->last) {

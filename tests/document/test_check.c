@@ -39,6 +39,21 @@ static void invented_numbers_and_names_do_not_stand(void **state)
     assert_int_equal(judge("Anna Weber built a furnace in Jena with iron glass."), CHECK_NAME);
 }
 
+static void a_verse_or_a_time_is_not_known_from_its_parts(void **state)
+{
+    (void)state;
+    const char verses[] =
+        "Chapter 3. 1 The bell rang for the keeper. 12 The keeper rowed to the island at 6:30.";
+    struct checker checker = {0};
+    float support;
+    const char invented[] = "Chapter 3:12: The keeper rowed to the island.";
+    const char known[] = "The keeper rowed to the island at 6:30.";
+    assert_true(check_load(&checker, verses, strlen(verses), ""));
+    assert_int_equal(check_sentence(&checker, invented, strlen(invented), &support), CHECK_NUMBER);
+    assert_int_equal(check_sentence(&checker, known, strlen(known), &support), CHECK_GOOD);
+    check_fini(&checker);
+}
+
 static void sentences_of_other_words_do_not_stand(void **state)
 {
     (void)state;
@@ -187,6 +202,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sentence_made_of_the_texts_words_stands),
         cmocka_unit_test(invented_numbers_and_names_do_not_stand),
+        cmocka_unit_test(a_verse_or_a_time_is_not_known_from_its_parts),
         cmocka_unit_test(sentences_of_other_words_do_not_stand),
         cmocka_unit_test(talk_about_the_text_or_the_assistant_does_not_stand),
         cmocka_unit_test(echoes_short_bits_and_broken_lines_do_not_stand),
