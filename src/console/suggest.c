@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "console/suggest.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #define NAME_MAX_LENGTH 40
@@ -47,9 +48,10 @@ void suggest_offer(struct suggestion *suggestion, const char *name)
     size_t edits = distance(suggestion->typed, typed_length, name, length);
     /* A beginning is a good guess, too: --temperature for --temp, summarise for sum. */
     size_t common = least(typed_length, length);
-    if (common >= (typed_length < length ? 2 : 3) && strncmp(suggestion->typed, name, common) == 0)
+    bool begins = common >= (typed_length < length ? 2 : 3) && strncmp(suggestion->typed, name, common) == 0;
+    if (begins)
         edits = least(edits, limit);
-    if (edits > limit || edits >= length || (suggestion->best && edits >= suggestion->distance))
+    if (edits > limit || (!begins && edits >= length) || (suggestion->best && edits >= suggestion->distance))
         return;
     suggestion->best = name;
     suggestion->distance = edits;

@@ -4,6 +4,7 @@
 echo text > file.txt
 
 refused 2 'did you mean sum?' "an unknown verb gets a suggestion" longleaf summ file.txt
+refused 2 'did you mean sum?' "a longer word for a verb gets a suggestion" longleaf summarise file.txt
 refused 2 'did you mean models?' "another unknown verb gets a suggestion" longleaf model list
 refused 2 'did you mean `longleaf sum file.txt`' "a file in the verb's place gets a suggestion" longleaf file.txt
 refused 2 'did you mean --temp?' "an unknown option gets a suggestion" longleaf run --temperature 1
