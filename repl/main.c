@@ -6,6 +6,7 @@
 #include <locale.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "console/suggest.h"
@@ -64,6 +65,21 @@ static bool one_form(const struct settings *settings, struct text *problem)
     if (settings_flag(settings, OPTION_JSON) && settings_flag(settings, OPTION_NDJSON))
         text_puts(problem, "--json and --ndjson are two forms of the answer: choose one");
     return !problem->length;
+}
+
+/* Without a FILE, a verb that needs one reads what is piped or redirected into it. */
+static bool is_fed(void)
+{
+    struct stat status;
+    return fstat(STDIN_FILENO, &status) == 0 &&
+           (S_ISFIFO(status.st_mode) || S_ISREG(status.st_mode) || S_ISSOCK(status.st_mode));
+}
+
+static void read_what_is_fed(struct arguments *arguments)
+{
+    static char dash[] = "-";
+    if (arguments->operand_count == 0 && verb_row(arguments->verb)->least == 1 && is_fed())
+        arguments->operands[arguments->operand_count++] = dash;
 }
 
 static bool count_operands(const struct arguments *arguments, struct text *problem)
@@ -153,7 +169,10 @@ static int read_line_and_run(struct arguments *arguments, int argc, char **argv)
         return unknown_verb(argv[arguments->verb_at]);
     bool ok = settings_init(&program.settings) && read_settings(&program.settings, &problem) &&
               arguments_read(arguments, argc, argv, &program.settings, &problem) &&
-              one_form(&program.settings, &problem) && count_operands(arguments, &problem);
+              one_form(&program.settings, &problem);
+    if (ok)
+        read_what_is_fed(arguments);
+    ok = ok && count_operands(arguments, &problem);
     if (!ok) {
         say_error("%s", text_string(&problem));
     } else {

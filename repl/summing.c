@@ -30,7 +30,7 @@ int summing_plan(struct summing *summing, struct program *program, const ll_docu
     options.context = (size_t)settings_count(settings, OPTION_CONTEXT, 0);
     options.window_tokens = (size_t)settings_count(settings, OPTION_WINDOW, 0);
     options.overlap_tokens = (size_t)settings_count(settings, OPTION_OVERLAP, (uint64_t)(size_t)-1);
-    options.summary_words = wanted_words(settings);
+    options.summary_words = summing->wanted_words = wanted_words(settings);
     options.focus = settings_text(settings, OPTION_FOCUS);
     ll_run run = program_run(program);
     ll_error error = {0};

@@ -13,6 +13,7 @@ struct summing {
     ll_document_info document_info;
     ll_plan *plan;
     ll_plan_info plan_info;
+    size_t wanted_words; /* of the summary */
     ll_summary *summary;
     ll_coverage coverage;
     ll_summary_stats stats;

@@ -6,6 +6,8 @@
 #include "repl/say.h"
 #include "repl/summing.h"
 
+enum { WORDS_A_PART = 5, LEAST_PARTS = 8 };
+
 static void print_pages(struct output *output, const char *before, size_t first, size_t last,
                         const char *after)
 {
@@ -38,25 +40,57 @@ static bool same_title(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* Window parts in the order of the document; parts of one section stand under one heading. */
+static bool is_part(const struct summing *summing, size_t index, ll_summary_node *ret)
+{
+    return ll_summary_get_node(summing->summary, index, ret) == LL_OK && ret->level == 0;
+}
+
+static size_t count_parts(const struct summing *summing)
+{
+    size_t parts = 0;
+    ll_summary_node node;
+    for (size_t i = 0; i < ll_summary_node_count(summing->summary); i++)
+        parts += is_part(summing, i, &node);
+    return parts;
+}
+
+/* Hundreds of parts are no guide: the outline grows with the length that was asked for. */
+static size_t most_parts(const struct summing *summing)
+{
+    size_t most = summing->wanted_words / WORDS_A_PART;
+    return most > LEAST_PARTS ? most : LEAST_PARTS;
+}
+
+static void print_part(const ll_summary_node *node, const char *title, struct output *output)
+{
+    if (node->title && *node->title && !same_title(title, node->title))
+        output_printf(output, "\n%s\n", node->title);
+    output_puts(output, "  - ");
+    output_write(output, node->text, node->length);
+    print_pages(output, " [", node->first_page, node->last_page, "]");
+    output_puts(output, "\n");
+}
+
+/* Window parts in the order of the document, evenly spread where not all are shown; parts of one section
+ * stand under one heading. */
 static void print_outline(const struct summing *summing, struct output *output)
 {
-    size_t count = ll_summary_node_count(summing->summary);
+    size_t parts = count_parts(summing), most = most_parts(summing), seen = 0, shown = 0;
     const char *title = NULL;
-    if (count < 2)
+    if (ll_summary_node_count(summing->summary) < 2)
         return;
-    output_puts(output, "\nOutline\n");
-    for (size_t i = 0; i < count; i++) {
+    if (parts > most)
+        output_printf(output, "\nOutline (%zu of %zu parts; a longer --length shows more, --json all)\n",
+                      most, parts);
+    else
+        output_puts(output, "\nOutline\n");
+    for (size_t i = 0; i < ll_summary_node_count(summing->summary); i++) {
         ll_summary_node node;
-        if (ll_summary_get_node(summing->summary, i, &node) != LL_OK || node.level != 0)
+        if (!is_part(summing, i, &node) || (parts > most && seen++ * most < shown * parts))
             continue;
-        if (node.title && *node.title && !same_title(title, node.title))
-            output_printf(output, "\n%s\n", node.title);
+        print_part(&node, title, output);
         title = node.title;
-        output_puts(output, "  - ");
-        output_write(output, node.text, node.length);
-        print_pages(output, " [", node.first_page, node.last_page, "]");
-        output_puts(output, "\n");
+        shown++;
     }
 }
 

@@ -97,6 +97,22 @@ is "$(at depths.1.prefill_rate.all out)" 2 "each repetition"
 ends 0 "bench prints a table" longleaf bench --depths 0,32 --prefill 16 -n 4 --repeat 1
 holds out 'prefill, tokens/s' "with a heading"
 
+# ---- sum and pipes ----
+awk 'BEGIN { for (i = 1; i <= 400; i++)
+    printf "Harbour number %d keeps lantern %d and bell %d for the ships of the strait in winter.\n\n", i, i * 7, i * 13 }' > long.txt
+longleaf sum --method extractive --length 60 --window 200 long.txt > short_one
+longleaf sum --method extractive --length 100 --window 200 long.txt > longer_one
+longleaf sum --method extractive --length 60 --window 200 --json long.txt > all
+is "$(grep -c '^  - ' short_one)" 12 "the outline of a long document has a part for each five words asked for"
+is "$(grep -c '^  - ' longer_one)" 20 "and a longer answer a longer one"
+grep -q "^Outline (12 of $(($(at outline all) - 1)) parts; " short_one
+tap_case $? "and says of how many, all of which --json holds beside their root"
+longleaf sum --method extractive --length 60 - < long.txt > from_dash
+longleaf sum --method extractive --length 60 < long.txt > from_redirection
+cat long.txt | longleaf sum --method extractive --length 60 > from_pipe
+[ -s from_dash ] && cmp from_dash from_redirection && cmp from_dash from_pipe
+tap_case $? "sum without a file reads what is piped or redirected into it"
+
 # ---- models ----
 ends 0 "models lists" longleaf models list --json
 is "$(at models out)" 3 "what is in the folder"
