@@ -237,8 +237,8 @@ static void a_text_with_form_feeds_has_pages(void **state)
     struct strbuf text = {0};
     static const char *const words[] = {"sand", "soda", "lime", "fire", "lead"};
     for (int i = 1; i <= 5; i++) {
-        strbuf_printf(&text, "RFC 99        Glass        May 1996\n\nThis is what page %d says about %s.\n", i,
-                      words[i - 1]);
+        strbuf_printf(&text, "RFC 99        Glass        May 1996\n\nThis is what page %d says about %s.\n",
+                      i, words[i - 1]);
         for (int line = 0; line < 3; line++)
             strbuf_printf(&text, "Of %s a batch holds %d parts, and those who left it out learnt why.\n",
                           words[(i + line) % 5], i * 77 + line);
