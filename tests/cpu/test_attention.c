@@ -242,7 +242,8 @@ static void check_reach(const char *set)
     float slopes[4];
     struct tensor tensor;
     for (int trial = 0; trial < 4; trial++) {
-        const float reach = trial < 2 ? 1e-3f : ldexpf(1, -24);
+        /* The first is so large that what is skipped shows in fp32 whatever the random norms are. */
+        const float reach = trial == 0 ? 0.05f : trial == 1 ? 1e-3f : ldexpf(1, -24);
         struct setting with = alibi_setting(slopes, &tensor, reach), without = with;
         without.attention.reach = 0;
         int64_t length = 600;
