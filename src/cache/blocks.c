@@ -152,11 +152,6 @@ int blocks_tokens(const struct block_pool *pool)
     return pool->block_tokens;
 }
 
-int64_t blocks_capacity(const struct block_pool *pool)
-{
-    return pool->capacity;
-}
-
 int64_t blocks_used(const struct block_pool *pool)
 {
     return pool->capacity - pool->free_count;

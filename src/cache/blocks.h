@@ -32,7 +32,6 @@ void blocks_close(struct block_pool *pool);
 /* [layers], for the forward pass. */
 const struct backend_cache *blocks_caches(const struct block_pool *pool);
 int blocks_tokens(const struct block_pool *pool); /* positions a block holds */
-int64_t blocks_capacity(const struct block_pool *pool);
 int64_t blocks_used(const struct block_pool *pool);
 uint64_t blocks_memory(const struct block_pool *pool);
 

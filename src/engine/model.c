@@ -326,7 +326,7 @@ static const char *most_used_type(const struct gguf *gguf)
     return dtype_info((enum dtype)best)->name;
 }
 
-uint64_t model_parameters(const ll_model *model)
+static uint64_t count_parameters(const ll_model *model)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < gguf_tensor_count(model->gguf); i++) {
@@ -339,7 +339,7 @@ uint64_t model_parameters(const ll_model *model)
 ll_status ll_model_get_info(const ll_model *model, ll_model_info *ret)
 {
     const struct model_hparams *h = &model->hparams;
-    ll_model_info info = {.parameters = model_parameters(model),
+    ll_model_info info = {.parameters = count_parameters(model),
                           .file_bytes = gguf_file_bytes(model->gguf),
                           .trained_context = (size_t)h->context,
                           .vocabulary = (size_t)h->vocabulary,

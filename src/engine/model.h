@@ -16,7 +16,6 @@ ll_engine *model_engine(const ll_model *model);
 const struct tokenizer *model_tokenizer(const ll_model *model);
 const struct chat *model_chat(const ll_model *model);
 const struct model_hparams *model_hparams(const ll_model *model);
-uint64_t model_parameters(const ll_model *model);
 /* The forward pass with its scratch, shared by all sessions under the engine's lock. */
 struct forward *model_forward(const ll_model *model);
 void model_retain(ll_model *model); /* a session holds its model; ll_model_close lets go */

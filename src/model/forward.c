@@ -70,11 +70,6 @@ static uint64_t outputs_bytes(const struct model_hparams *h, enum dtype activati
     return (uint64_t)outputs * (row_bytes(activation, h->width) + row_bytes(DT_F32, h->vocabulary));
 }
 
-uint64_t forward_scratch_bytes(const struct model_hparams *h, int64_t outputs)
-{
-    return step_bytes(h, DT_F32, DT_F32) + outputs_bytes(h, DT_F32, outputs);
-}
-
 static ll_status reserve_outputs(struct forward *f, int64_t outputs, ll_error *error)
 {
     if (outputs <= f->output_capacity)

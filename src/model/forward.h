@@ -13,7 +13,6 @@ enum { FORWARD_MAX_ROWS = 512 }; /* tokens a step may hold; longer prompts are c
 ll_status forward_open(struct backend *backend, const struct model_hparams *hparams,
                        const struct model_params *params, struct forward **ret, ll_error *error);
 void forward_close(struct forward *forward);
-uint64_t forward_scratch_bytes(const struct model_hparams *hparams, int64_t outputs);
 /* caches: [layers]. logits: host, [output_count, vocabulary], may be NULL when there are no outputs.
  * On LL_CANCELLED and on errors the caches hold garbage in the step's rows only. */
 ll_status forward_run(struct forward *forward, const struct backend_step *step,

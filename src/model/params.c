@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "model/params.h"
 
-#include <stdarg.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -123,22 +123,31 @@ static ll_status load_matrix(struct loader *l, enum need need, const char *name,
     return LL_OK;
 }
 
-/* Vectors become F32 whatever the file holds. */
-static ll_status load_vector(struct loader *l, enum need need, const char *name, int64_t count,
-                             struct tensor *ret)
+/* Vectors become F32 whatever the file holds. *ret: [count] on the host, the caller's; NULL when absent. */
+static ll_status read_vector(struct loader *l, enum need need, const char *name, int64_t count, float **ret)
 {
     ll_status status;
     const struct gguf_tensor *tensor = find(l, need, name, &status);
+    *ret = NULL;
     if (!tensor)
         return status;
     LL_TRY(check_shape(l, tensor, 1, count));
-    float *values = mem_new((size_t)count, sizeof *values);
-    if (!values)
-        return error_nomem(l->error, "model", (size_t)count * sizeof *values);
-    dequantize_row(tensor->dtype, tensor->data, values, count);
-    status = place_vector(l, values, count, ret);
-    mem_free(values);
+    *ret = mem_new((size_t)count, sizeof **ret);
+    if (!*ret)
+        return error_nomem(l->error, "model", (size_t)count * sizeof **ret);
+    dequantize_row(tensor->dtype, tensor->data, *ret, count);
     report_progress(l, tensor->bytes);
+    return LL_OK;
+}
+
+static ll_status load_vector(struct loader *l, enum need need, const char *name, int64_t count,
+                             struct tensor *ret)
+{
+    float *values;
+    ll_status status = read_vector(l, need, name, count, &values);
+    if (status == LL_OK && values)
+        status = place_vector(l, values, count, ret);
+    mem_free(values);
     return status;
 }
 
@@ -212,26 +221,35 @@ static ll_status load_layer(struct loader *l, int i)
 
 /* ---- what positions need ---- */
 
+/* Llama 3's divisors of the global set; NULL without them. A zero or a NaN would spoil every answer. */
+static ll_status read_divisors(struct loader *l, int pairs, float **ret)
+{
+    LL_TRY(read_vector(l, OPTIONAL, "rope_freqs.weight", pairs, ret));
+    for (int i = 0; *ret && i < pairs; i++)
+        if (!((*ret)[i] > 0.0f) || !isfinite((*ret)[i])) {
+            error_set(l->error, LL_FORMAT, "model",
+                      "rope_freqs.weight holds %g for pair %d, not a positive number", (double)(*ret)[i], i);
+            mem_free(*ret);
+            *ret = NULL;
+            return LL_FORMAT;
+        }
+    return LL_OK;
+}
+
 static ll_status make_rotary(struct loader *l)
 {
     const struct model_hparams *h = l->hparams;
-    struct tensor divisors = {0};
     int pairs = h->rotary_dim / 2;
-    LL_TRY(load_vector(l, OPTIONAL, "rope_freqs.weight", pairs, &divisors));
-    float *values = mem_new((size_t)pairs, 2 * sizeof *values), *factors = NULL;
-    if (!values)
-        return error_nomem(l->error, "model", (size_t)pairs * 8);
-    if (divisors.data) { /* read on the host: the file's copy, not the backend's */
-        const struct gguf_tensor *tensor = gguf_tensor_find(l->gguf, "rope_freqs.weight");
-        factors = values + pairs;
-        dequantize_row(tensor->dtype, tensor->data, factors, pairs);
-    }
-    ll_status status = LL_OK;
+    float *divisors;
+    LL_TRY(read_divisors(l, pairs, &divisors));
+    float *values = mem_new((size_t)pairs, sizeof *values);
+    ll_status status = values ? LL_OK : error_nomem(l->error, "model", (size_t)pairs * sizeof *values);
     for (int set = 0; set < 2 && status == LL_OK; set++) {
-        rotary_frequencies(&h->rotary[set], h->rotary_dim, set == 0 ? factors : NULL, values);
+        rotary_frequencies(&h->rotary[set], h->rotary_dim, set == 0 ? divisors : NULL, values);
         status = place_vector(l, values, pairs, &l->params->rotary[set]);
     }
     mem_free(values);
+    mem_free(divisors);
     return status;
 }
 

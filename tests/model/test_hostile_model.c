@@ -1,7 +1,10 @@
 /* Tests of model files that are sound containers and lie about the model.
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE /* memmem */
+#include <math.h>
+
 #include "base/error.h"
+#include "base/file.h"
 #include "cache/blocks.h"
 #include "cpu/cpu.h"
 #include "memory/estimate.h"
@@ -163,6 +166,26 @@ static void a_tensor_that_would_be_ignored_is_refused(void **state)
     expect(&file, LL_UNSUPPORTED, "outpux.weight has no place in architecture llama");
 }
 
+static void rotary_divisors_that_divide_by_nothing_are_refused(void **state)
+{
+    (void)state;
+    static const float bad[] = {0.0f, -1.0f, INFINITY, NAN};
+    const char *folder = getenv("top_srcdir");
+    char path[4096];
+    snprintf(path, sizeof path, "%s/tests/vectors/llama-tied-scaled.gguf", folder ? folder : ".");
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct strbuf file = {0};
+        struct gguf *gguf = NULL;
+        assert_int_equal(file_read(path, 1 << 20, NULL, &file, NULL), LL_OK);
+        assert_int_equal(gguf_open_memory(file.text, file.length, &gguf, NULL), LL_OK);
+        const struct gguf_tensor *divisors = gguf_tensor_find(gguf, "rope_freqs.weight");
+        assert_non_null(divisors);
+        memcpy(file.text + ((const char *)divisors->data - file.text), &bad[i], sizeof bad[i]);
+        gguf_close(gguf);
+        expect(&file, LL_FORMAT, "rope_freqs.weight holds");
+    }
+}
+
 /* Runs whatever loads: no damage may crash, over-read or hang. */
 static void run_a_step(struct loaded *l, ll_error *error)
 {
@@ -231,6 +254,7 @@ int main(void)
         cmocka_unit_test(numbers_that_are_no_numbers_are_refused),
         cmocka_unit_test(a_tensor_of_another_shape_is_refused_with_both_shapes),
         cmocka_unit_test(a_tensor_that_would_be_ignored_is_refused),
+        cmocka_unit_test(rotary_divisors_that_divide_by_nothing_are_refused),
         cmocka_unit_test(random_damage_to_the_metadata_never_crashes_loading_or_running),
     };
     unit_seed();

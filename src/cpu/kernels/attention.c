@@ -123,9 +123,8 @@ struct row_view {
     float slope;
 };
 
-INLINE bool tile_all_visible(const struct row_view *v, const struct attention_rows *rows)
+INLINE bool tile_all_visible(const struct row_view *v)
 {
-    (void)rows;
     return v->first >= v->low && v->first >= v->reach && v->first + v->keys - 1 <= v->position &&
            v->keys % LANES == 0;
 }
@@ -161,7 +160,7 @@ INLINE float shape_scores(const struct attention_rows *rows, const struct row_vi
             vf distance = vf_set((float)(v->position - v->first - j)) - vf_load(steps);
             vf_store(scores + j, vf_fma(vf_set(-v->slope), distance, vf_load(scores + j)));
         }
-    if (!tile_all_visible(v, rows))
+    if (!tile_all_visible(v))
         hide_keys(v, a->sinks, scores);
     vf largest = vf_load(scores);
     for (int j = LANES; j < padded; j += LANES)
