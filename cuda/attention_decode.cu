@@ -7,6 +7,7 @@
  * meets the other warps only where a granule ends; what is in flight for the next granule stays so.
  * Each granule's result goes to scratch; the last block to arrive of a (sequence, KV head) merges them
  * in order, so the bytes depend neither on timing nor on the rest of the batch. */
+#include "cuda/chain.cuh"
 #include "cuda/launch.h"
 #include "cuda/mask.cuh"
 #include "cuda/number.cuh"
@@ -390,8 +391,10 @@ template <typename T> struct store_rows {
     {
         float inverse = sum > 0.0f ? 1.0f / sum : 0.0f;
         T *to = static_cast<T *>(call.out) + work.offset(row, call.out_stride) + column;
-        *reinterpret_cast<uint2 *>(to) = make_uint2(number<T>::pack(total.x * inverse, total.y * inverse),
-                                                    number<T>::pack(total.z * inverse, total.w * inverse));
+        bool bf16 = call.out_type == DT_BF16;
+        *reinterpret_cast<uint2 *>(to) =
+            make_uint2(pack_out<T>(bf16, total.x * inverse, total.y * inverse),
+                       pack_out<T>(bf16, total.z * inverse, total.w * inverse));
     }
 };
 
@@ -516,6 +519,10 @@ __global__ __launch_bounds__(WARPS * 32, 2) void decode(const __grid_constant__ 
     T *q_tile = reinterpret_cast<T *>(shared), *stages = q_tile + DECODE_ROWS * ROW;
     int thread = static_cast<int>(threadIdx.x), lane = thread & 31, warp = thread / 32;
     work work(call);
+    chain_wait();
+    chain_release();
+    if (work.part.granules == 0)
+        return;
     // The reach needs the queries; without it the keys are asked for first.
     bool skipping = call.slopes && call.reach > 0.0f && call.k_norms;
     if (skipping)
@@ -547,8 +554,8 @@ template <typename T, int WARPS, int STAGES> int launch(const attention_call *ca
         decode<T, WARPS, STAGES>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
     if (error != cudaSuccess)
         return error;
-    decode<T, WARPS, STAGES><<<call->part_count * call->kv_heads, WARPS * 32, bytes, stream>>>(*call);
-    return cudaGetLastError();
+    return chain_launch(decode<T, WARPS, STAGES>, dim3(static_cast<unsigned>(call->part_count * call->kv_heads)),
+                        WARPS * 32, bytes, stream, *call);
 }
 
 // Two blocks an SM where shared memory allows it, else the shape that fits 99 KiB (sm_89, sm_120).

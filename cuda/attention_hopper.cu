@@ -7,6 +7,7 @@
  * tile at hand (so products run under exponentials), and take turns at issuing (so one's softmax runs
  * under another's products). Key tiles come from the diagonal leftwards; with ALiBi a consumer that
  * needs no more says so, and the producer stops. docs/attention.md tells the story. */
+#include "cuda/chain.cuh"
 #include "cuda/hopper_consumer.cuh"
 #include "cuda/hopper_producer.cuh"
 
@@ -37,6 +38,7 @@ __global__ __launch_bounds__(THREADS, 1) void prefill(const __grid_constant__ at
             barrier_begin(shared_address(&control.v_empty[i]), CONSUMERS * 4);
         }
     }
+    chain_wait();
     if (ALIBI)
         write_counters<T>(memory + (shared.counters - shared_address(memory)), thread);
     fence_async();
@@ -78,8 +80,8 @@ int launch(const attention_call *call, int blocks, const CUtensorMap &q, const C
                                              static_cast<int>(SHARED_BYTES));
     if (error != cudaSuccess)
         return error;
-    prefill<T, ALIBI><<<blocks, THREADS, SHARED_BYTES, stream>>>(*call, q, k, v);
-    return cudaGetLastError();
+    return chain_launch(prefill<T, ALIBI>, dim3(static_cast<unsigned>(blocks)), THREADS, SHARED_BYTES, stream,
+                        *call, q, k, v);
 }
 
 } // namespace

@@ -5,6 +5,7 @@
  * the left: scores = q·kᵀ, online softmax, out += p·v. One K and one V tile are in shared memory; V
  * arrives while the scores are made, the next K while the values are added. Two blocks share an SM
  * and fill each other's waits. docs/attention.md tells the story. */
+#include "cuda/chain.cuh"
 #include "cuda/launch.h"
 #include "cuda/mask.cuh"
 #include "cuda/number.cuh"
@@ -175,7 +176,7 @@ __device__ __forceinline__ void hide_scores(float (&score)[SCORES * 4], const ma
 // Normalises a strip, turns it through its own rows of the query tile and stores 16 bytes a lane.
 template <typename T>
 __device__ __forceinline__ void store_strip(const float (&out)[OUTPUTS * 4], const softmax &state, T *rows,
-                                            int lane, T *to, int64_t stride, int valid)
+                                            int lane, T *to, int64_t stride, int valid, bool bf16)
 {
     float inverse[2];
 #pragma unroll
@@ -189,7 +190,7 @@ __device__ __forceinline__ void store_strip(const float (&out)[OUTPUTS * 4], con
 #pragma unroll
         for (int r = 0; r < 2; r++)
             words[((lane / 4 + 8 * r) * ROW + 8 * i) / 2 + lane % 4] =
-                number<T>::pack(out[4 * i + 2 * r] * inverse[r], out[4 * i + 2 * r + 1] * inverse[r]);
+                pack_out<T>(bf16, out[4 * i + 2 * r] * inverse[r], out[4 * i + 2 * r + 1] * inverse[r]);
     __syncwarp();
     constexpr int chunks = HEAD_DIM / 8;
 #pragma unroll
@@ -208,6 +209,7 @@ __global__ __launch_bounds__(THREADS,
     extern __shared__ __align__(128) unsigned char shared[];
     T *q_tile = reinterpret_cast<T *>(shared), *k_tile = q_tile + ROWS * ROW, *v_tile = k_tile + KEYS * ROW;
     int thread = static_cast<int>(threadIdx.x), lane = thread & 31, warp = thread / 32;
+    chain_wait();
     work<T> work(call);
     mask mask(call);
     walk<KEYS> walk(mask, work.lowest);
@@ -312,7 +314,8 @@ __global__ __launch_bounds__(THREADS,
 #pragma unroll
     for (int strip = 0; strip < STRIPS; strip++)
         store_strip(out[strip], state[strip], q_tile + (row + strip * 16) * ROW, lane,
-                    out_rows + strip * 16 * call.out_stride, call.out_stride, work.rows - row - strip * 16);
+                    out_rows + strip * 16 * call.out_stride, call.out_stride, work.rows - row - strip * 16,
+                    call.out_type == DT_BF16);
 }
 
 template <typename T, bool ALIBI> int launch(const attention_call *call, void *stream)
@@ -321,9 +324,8 @@ template <typename T, bool ALIBI> int launch(const attention_call *call, void *s
                                              static_cast<int>(SHARED_BYTES));
     if (error != cudaSuccess)
         return error;
-    prefill<T, ALIBI>
-        <<<call->tile_count * call->heads, THREADS, SHARED_BYTES, static_cast<cudaStream_t>(stream)>>>(*call);
-    return cudaGetLastError();
+    return chain_launch(prefill<T, ALIBI>, dim3(static_cast<unsigned>(call->tile_count * call->heads)), THREADS,
+                        SHARED_BYTES, stream, *call);
 }
 
 } // namespace

@@ -120,7 +120,7 @@ __device__ __forceinline__ void quad_transpose(uint32_t (&word)[4], int lane)
 
 template <typename T>
 __device__ __forceinline__ void store_rows(const float (&out)[OUTPUTS * 4], const softmax &state, T *to,
-                                           int64_t stride, int row, int rows, int lane)
+                                           int64_t stride, int row, int rows, int lane, bool bf16)
 {
 #pragma unroll
     for (int r = 0; r < 2; r++) {
@@ -131,8 +131,8 @@ __device__ __forceinline__ void store_rows(const float (&out)[OUTPUTS * 4], cons
             uint32_t word[4];
 #pragma unroll
             for (int e = 0; e < 4; e++)
-                word[e] = number<T>::pack(out[4 * (i + e) + 2 * r] * inverse,
-                                          out[4 * (i + e) + 2 * r + 1] * inverse);
+                word[e] = pack_out<T>(bf16, out[4 * (i + e) + 2 * r] * inverse,
+                                      out[4 * (i + e) + 2 * r + 1] * inverse);
             quad_transpose(word, lane);
             if (at < rows)
                 *reinterpret_cast<uint4 *>(to + at * stride + (i + lane % 4) * 8) =
@@ -420,7 +420,7 @@ template <typename T, bool ALIBI> __device__ __forceinline__ void consumer<T, AL
     int64_t row = static_cast<int64_t>(item.sequence.first_row) + item.first;
     store_rows<T>(rows.out, rows.state,
                   static_cast<T *>(call.out) + row * call.out_stride + item.head * HEAD_DIM, call.out_stride,
-                  rows.first, item.rows, lane);
+                  rows.first, item.rows, lane, call.out_type == DT_BF16);
 }
 
 template <typename T, bool ALIBI>

@@ -41,13 +41,15 @@ struct attention_tile {
 struct attention_part {
     struct attention_sequence sequence;
     int32_t first_packed;      /* first of its DECODE_ROWS packed rows: row · group + head in the group */
-    int32_t granule, granules; /* the first and how many */
+    int32_t granule, granules; /* the first and how many; 0: a part that only fills a fixed grid */
     int32_t all_granules, all_parts; /* of the sequence's packed rows */
     int32_t first_slot;              /* where their results begin in the scratch */
 };
 
 struct attention_call {
-    enum dtype dtype; /* of q, k, v and out: DT_BF16 or DT_F16 */
+    enum dtype dtype;      /* of q: DT_BF16 or DT_F16 */
+    enum dtype out_type;   /* of out: DT_BF16 or DT_F16 */
+    enum dtype cache_type; /* of k and v: dtype; for decode DT_Q8_0 too (cache_row.h) */
     int heads, kv_heads, head_dim;
     float scale, softcap; /* as in backend_attention */
     int window, sinks;

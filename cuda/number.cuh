@@ -51,6 +51,12 @@ template <> struct number<__half> {
     }
 };
 
+// A pair of T, or of bf16 where outputs are bf16 whatever the products' type.
+template <typename T> static __device__ __forceinline__ uint32_t pack_out(bool bf16, float low, float high)
+{
+    return bf16 ? number<__nv_bfloat16>::pack(low, high) : number<T>::pack(low, high);
+}
+
 constexpr float LOG2E = 1.4426950408889634f;
 
 // 2^x on the special-function unit; 0 for -inf.

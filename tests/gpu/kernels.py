@@ -19,8 +19,8 @@ class Sequence(c.Structure):
 
 
 class Call(c.Structure):
-    _fields_ = [("dtype", c.c_int), ("heads", c.c_int), ("kv_heads", c.c_int), ("head_dim", c.c_int),
-                ("scale", c.c_float), ("softcap", c.c_float), ("window", c.c_int), ("sinks", c.c_int),
+    _fields_ = [("dtype", c.c_int), ("out_type", c.c_int), ("cache_type", c.c_int), ("heads", c.c_int),
+                ("kv_heads", c.c_int), ("head_dim", c.c_int), ("scale", c.c_float), ("softcap", c.c_float), ("window", c.c_int), ("sinks", c.c_int),
                 ("slopes", c.c_void_p), ("reach", c.c_float), ("q", c.c_void_p), ("out", c.c_void_p),
                 ("rows", c.c_int64), ("q_stride", c.c_int64), ("out_stride", c.c_int64), ("k", c.c_void_p),
                 ("v", c.c_void_p), ("k_norms", c.c_void_p), ("pages", c.c_void_p), ("sequences", c.c_void_p),
@@ -88,7 +88,7 @@ class Attention:
                          max(s + r for s, r in sequences))
         self.check(lib.cache_write(c.byref(fill), self.stream()))
         torch.cuda.synchronize()
-        call = Call(dtype=code, heads=self.heads, kv_heads=self.kv_heads, head_dim=dim, scale=1 / math.sqrt(dim),
+        call = Call(dtype=code, out_type=code, cache_type=code, heads=self.heads, kv_heads=self.kv_heads, head_dim=dim, scale=1 / math.sqrt(dim),
                     window=window, sinks=sinks, slopes=self.slopes.data_ptr() if alibi else None, reach=reach,
                     q=q.data_ptr(), out=self.out.data_ptr(), rows=row, q_stride=q.stride(0), out_stride=self.out.stride(0),
                     k=self.k.data_ptr(), v=self.v.data_ptr(), k_norms=self.norms.data_ptr(), pages=self.pages.data_ptr(),

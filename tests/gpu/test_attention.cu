@@ -143,7 +143,7 @@ struct fixture {
     {
         attention_call c;
         memset(&c, 0, sizeof c);
-        c.dtype = test.dtype;
+        c.dtype = c.out_type = c.cache_type = test.dtype;
         c.heads = test.heads;
         c.kv_heads = test.kv_heads;
         c.head_dim = test.head_dim;
