@@ -92,7 +92,9 @@ static void roff_verb(struct output *output, enum verb verb)
 static void roff_command(struct output *output, enum command command)
 {
     const struct command_row *row = command_row(command);
-    output_printf(output, ".TP\n\\fB%s\\fR%s%s\n", row->name, row->argument ? " " : "",
+    if (!command_is_in(command, IN_REPL))
+        return;
+    output_printf(output, ".TP\n\\fB/%s\\fR%s%s\n", row->name, row->argument ? " " : "",
                   row->argument ? row->argument : "");
     roff_sentence(output, row->help, ".\n");
 }

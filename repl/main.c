@@ -46,7 +46,7 @@ static int unknown_verb(const char *word)
     for (int i = 0; i < VERB_COUNT; i++)
         suggest_offer(&near, verb_row((enum verb)i)->name);
     say_error("there is no verb “%s”%s%s%s; `longleaf help` lists them", word,
-              near.best ? "; did you mean " : "", near.best ? near.best : "", near.best ? "?" : "");
+              near.best ? " (did you mean " : "", near.best ? near.best : "", near.best ? "?)" : "");
     return LEAVE_USAGE;
 }
 

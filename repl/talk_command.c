@@ -7,27 +7,48 @@
 
 #include "console/command.h"
 #include "console/human.h"
-#include "console/suggest.h"
+#include "console/parameter.h"
 #include "repl/documents.h"
 #include "repl/say.h"
 #include "repl/summing.h"
 
-static bool is_parameter(enum option option)
-{
-    return (option >= OPTION_MAX_TOKENS && option <= OPTION_STOP && option_applies(option, VERB_CHAT)) ||
-           option == OPTION_LENGTH || option == OPTION_FOCUS;
-}
-
-static int show_help(struct output *output)
+static int list_commands(struct output *output)
 {
     for (int i = 0; i < COMMAND_COUNT; i++) {
         const struct command_row *row = command_row((enum command)i);
-        output_printf(output, "%-9s %-13s %s\n", row->name, row->argument ? row->argument : "", row->help);
+        if (command_is_in((enum command)i, IN_REPL))
+            output_printf(output, "/%-9s %-18s %s\n", row->name, row->argument ? row->argument : "",
+                          row->help);
     }
     output_puts(
         output,
         "\"\"\" begins a message of several lines and ends it; Ctrl-C stops an answer, twice at an empty "
         "prompt it leaves.\n");
+    return LEAVE_OK;
+}
+
+static int show_help(struct output *output, const char *name, size_t length)
+{
+    if (!length)
+        return list_commands(output);
+    if (name[0] == '/') {
+        name++;
+        length--;
+    }
+    enum command command = command_find(IN_REPL, name, length);
+    if (command == COMMAND_COUNT) {
+        const char *near = command_near(IN_REPL, name, length);
+        say_error("there is no command /%.*s%s%s%s; /help lists them", (int)(length < 60 ? length : 60), name,
+                  near ? " (did you mean /" : "", near ? near : "", near ? "?)" : "");
+        return LEAVE_USAGE;
+    }
+    const struct command_row *row = command_row(command);
+    output_printf(output, "/%s%s%s: %s.\n", row->name, row->argument ? " " : "",
+                  row->argument ? row->argument : "", row->help);
+    if (row->aliases)
+        output_printf(output, "Also called: %s.\n", row->aliases);
+    if (row->more)
+        output_printf(output, "%s\n", row->more);
     return LEAVE_OK;
 }
 
@@ -67,7 +88,7 @@ static int show_parameters(const struct talk *talk)
 {
     for (int i = 0; i < OPTION_COUNT; i++) {
         const struct setting *setting = &talk->program->settings.values[i];
-        if (is_parameter((enum option)i))
+        if (parameter_is((enum option)i))
             output_printf(&talk->program->output, "%-18s %s\n", option_row((enum option)i)->name,
                           setting->given ? setting->text : "-");
     }
@@ -76,33 +97,12 @@ static int show_parameters(const struct talk *talk)
 
 static int set_parameter(struct talk *talk, const char *argument, size_t length)
 {
-    struct text words = {0}, problem = {0};
-    text_append(&words, argument, length);
-    char *name = words.bytes, *value = name ? strpbrk(name, " \t=") : NULL;
-    if (value) {
-        *value++ = '\0';
-        value += strspn(value, " \t=");
-    }
-    enum option option = name ? option_find(name) : OPTION_COUNT;
-    int code = LEAVE_USAGE;
-    if (option == OPTION_COUNT || !is_parameter(option)) {
-        struct suggestion near;
-        suggest_begin(&near, name ? name : "");
-        for (int i = 0; i < OPTION_COUNT; i++)
-            if (is_parameter((enum option)i))
-                suggest_offer(&near, option_row((enum option)i)->name);
-        say_error("there is no parameter “%s”%s%s%s; /params lists them", name ? name : "",
-                  near.best ? "; did you mean " : "", near.best ? near.best : "", near.best ? "?" : "");
-    } else if (!value || !*value) {
-        say_error("/params %s needs a value", name);
-    } else if (!settings_set(&talk->program->settings, option, ORIGIN_LINE, 0, value, &problem)) {
-        say_error("%s", text_string(&problem));
-    } else {
-        code = LEAVE_OK;
-    }
-    text_fini(&words);
+    struct text problem = {0};
+    bool ok = parameter_set(&talk->program->settings, argument, length, &problem);
+    if (!ok)
+        say_error("%s; /params lists them all", text_string(&problem));
     text_fini(&problem);
-    return code;
+    return ok ? LEAVE_OK : LEAVE_USAGE;
 }
 
 static int sum_one(struct talk *talk, const char *name, const ll_document *document)
@@ -151,7 +151,7 @@ static int unknown_command(const char *line, size_t length, const char *near)
     while (end < length && end < 60 && line[end] && !strchr(" \t\n", line[end]))
         end++;
     if (near)
-        say_error("there is no command %.*s; did you mean %s?", (int)end, line, near);
+        say_error("there is no command %.*s; did you mean /%s?", (int)end, line, near);
     else
         say_error("there is no command %.*s; /help lists them, and \"\"\" around a message lets it begin "
                   "with a slash",
@@ -163,12 +163,12 @@ int talk_command(struct talk *talk, const char *line, size_t length, bool *ret_q
 {
     const char *argument, *near;
     size_t argument_length;
-    enum command command = command_parse(line, length, &argument, &argument_length, &near);
+    enum command command = command_parse(IN_REPL, line, length, &argument, &argument_length, &near);
     if (command == COMMAND_COUNT)
         return unknown_command(line, length, near);
     const struct command_row *row = command_row(command);
     if (argument_length && !row->argument) {
-        say_error("%s takes nothing after it", row->name);
+        say_error("/%s takes nothing after it", row->name);
         return LEAVE_USAGE;
     }
     struct text path = {0};
@@ -176,7 +176,7 @@ int talk_command(struct talk *talk, const char *line, size_t length, bool *ret_q
     int code = LEAVE_OK;
     switch (command) {
     case COMMAND_HELP:
-        code = show_help(&talk->program->output);
+        code = show_help(&talk->program->output, argument, argument_length);
         break;
     case COMMAND_QUIT:
         *ret_quit = true;
@@ -202,7 +202,7 @@ int talk_command(struct talk *talk, const char *line, size_t length, bool *ret_q
     case COMMAND_CONTEXT:
         code = show_context(talk);
         break;
-    case COMMAND_COUNT:
+    default:
         break;
     }
     text_fini(&path);

@@ -16,7 +16,7 @@ static int unknown_topic(const char *topic)
     for (int i = 0; i < VERB_COUNT; i++)
         suggest_offer(&near, verb_row((enum verb)i)->name);
     say_error("there is no help on “%s”%s%s%s; `longleaf help` lists the verbs", topic,
-              near.best ? "; did you mean " : "", near.best ? near.best : "", near.best ? "?" : "");
+              near.best ? " (did you mean " : "", near.best ? near.best : "", near.best ? "?)" : "");
     return LEAVE_USAGE;
 }
 

@@ -169,7 +169,7 @@ static int unknown_word(const char *word)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         suggest_offer(&near, words[i]);
     say_error("models knows list, fetch, verify and path, not “%s”%s%s%s", word,
-              near.best ? "; did you mean " : "", near.best ? near.best : "", near.best ? "?" : "");
+              near.best ? " (did you mean " : "", near.best ? near.best : "", near.best ? "?)" : "");
     return LEAVE_USAGE;
 }
 

@@ -1,4 +1,4 @@
-/* The commands that a conversation understands: names, arguments, help, near misses.
+/* The one vocabulary of both front ends: /sum in the terminal is %sum in a notebook.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "console/command.h"
 
@@ -7,56 +7,133 @@
 #include "console/suggest.h"
 
 static const struct command_row rows[COMMAND_COUNT] = {
-    [COMMAND_HELP] = {"/help", NULL, "this list"},
-    [COMMAND_QUIT] = {"/quit", NULL, "leave (Ctrl-D, too)"},
-    [COMMAND_RESET] = {"/reset", NULL, "begin a new conversation; documents stay"},
-    [COMMAND_LOAD] = {"/load", "FILE", "attach a document"},
-    [COMMAND_DOCS] = {"/docs", NULL, "list the documents attached"},
-    [COMMAND_SUM] = {"/sum", "[FILE]", "summarise the documents attached, or a file"},
-    [COMMAND_PARAMS] = {"/params", "[NAME VALUE]", "show or change the sampling parameters"},
-    [COMMAND_CONTEXT] = {"/context", NULL, "how full the context is"},
+    [COMMAND_LOAD] = {"load", "attach file", "FILE", SHAPE_FILE, IN_REPL, "attach a document",
+                      "A document that leaves room for questions is given to the model whole, with the next "
+                      "message; a longer one is read in windows by sum."},
+    [COMMAND_DOCS] = {"docs", "documents", NULL, SHAPE_NONE, IN_REPL, "list the documents attached", NULL},
+    [COMMAND_SUM] = {"sum", "summarize summarise", "[FILE]", SHAPE_FILE, IN_REPL,
+                     "summarise the documents attached, or a file",
+                     "Every document is read whole, in windows where it is long. The parameters length and "
+                     "focus say what is wanted."},
+    [COMMAND_ASK] = {"ask", NULL, "QUESTION", SHAPE_TEXT, 0, "answer from the documents, with their pages",
+                     NULL},
+    [COMMAND_CITE] = {"cite", "source", "N", SHAPE_NUMBER, 0,
+                      "show the passage that sentence N of the last summary rests on", NULL},
+    [COMMAND_PLAN] = {"plan", NULL, "[FILE]", SHAPE_FILE, 0,
+                      "what a summary would take, before it is made", NULL},
+    [COMMAND_LOG] = {"log", "runs", NULL, SHAPE_NONE, 0, "the runs so far", NULL},
+    [COMMAND_MODEL] = {"model", NULL, "[NAME]", SHAPE_MODEL, 0, "show the model, or change to another",
+                       NULL},
+    [COMMAND_PARAMS] = {"params", "set", "[NAME VALUE]", SHAPE_PARAMETER, IN_REPL,
+                        "show or change the sampling parameters", NULL},
+    [COMMAND_SYSTEM] = {"system", NULL, "[TEXT]", SHAPE_TEXT, 0, "show or change the system message",
+                        NULL},
+    [COMMAND_PROMPT] = {"prompt", NULL, "[TEXT]", SHAPE_TEXT, 0,
+                        "exactly what the model would be given next, as text and tokens", NULL},
+    [COMMAND_WHY] = {"why", NULL, "[N]", SHAPE_NUMBER, 0,
+                     "the alternatives of the last N tokens, and how likely they were", NULL},
+    [COMMAND_CONTEXT] = {"context", "ctx", NULL, SHAPE_NONE, IN_REPL, "how full the context is", NULL},
+    [COMMAND_KV] = {"kv", "cache", NULL, SHAPE_NONE, 0, "what the keys and values take", NULL},
+    [COMMAND_MEMORY] = {"memory", "mem", NULL, SHAPE_NONE, 0, "memory in use, by component", NULL},
+    [COMMAND_DASH] = {"dash", "top", NULL, SHAPE_NONE, 0, "memory, cache and runs on the whole screen",
+                      NULL},
+    [COMMAND_UNDO] = {"undo", NULL, NULL, SHAPE_NONE, 0, "take back the last turn", NULL},
+    [COMMAND_RETRY] = {"retry", "again regenerate", NULL, SHAPE_NONE, 0, "answer the last message anew",
+                       NULL},
+    [COMMAND_EDIT] = {"edit", NULL, "[TEXT]", SHAPE_TEXT, 0, "change the last message and ask it again",
+                      NULL},
+    [COMMAND_CONTINUE] = {"continue", "more", NULL, SHAPE_NONE, 0, "go on with the last answer", NULL},
+    [COMMAND_MARK] = {"mark", "branch", "[NAME]", SHAPE_MARK, 0,
+                      "remember this point of the conversation, or list those remembered", NULL},
+    [COMMAND_BACK] = {"back", NULL, "[NAME]", SHAPE_MARK, 0, "return to a point remembered", NULL},
+    [COMMAND_SAVE] = {"save", NULL, "FILE", SHAPE_FILE, 0,
+                      "write the conversation and its computed state to a file", NULL},
+    [COMMAND_OPEN] = {"open", "restore", "FILE", SHAPE_FILE, 0,
+                      "go on with a conversation saved, without computing it again", NULL},
+    [COMMAND_EXPORT] = {"export", NULL, "md|html|json FILE", SHAPE_EXPORT, 0,
+                        "write the conversation for others to read", NULL},
+    [COMMAND_ECHO] = {"echo", NULL, "[TEXT]", SHAPE_TEXT, 0, "print the text", NULL},
+    [COMMAND_RESET] = {"reset", "new clear", NULL, SHAPE_NONE, IN_REPL,
+                       "begin a new conversation; documents stay", NULL},
+    [COMMAND_HELP] = {"help", "?", "[NAME]", SHAPE_COMMAND, IN_REPL, "this list, or more about one command",
+                      NULL},
+    [COMMAND_QUIT] = {"quit", "exit q", NULL, SHAPE_NONE, IN_REPL, "leave (Ctrl-D, too)", NULL},
 };
+
+/* Words that other programs use for the same; suggested, not taken. */
+static const char *const foreign[][2] = {{"bye", "quit"},     {"leave", "quit"},    {"read", "load"},
+                                         {"doc", "docs"},     {"show", "model"},    {"temperature", "params"},
+                                         {"rewind", "undo"},  {"fork", "mark"},     {"write", "save"},
+                                         {"status", "memory"}, {"vram", "memory"},  {"history", "export"}};
 
 const struct command_row *command_row(enum command command)
 {
     return &rows[command];
 }
 
-static size_t skip_spaces(const char *line, size_t length, size_t at)
+bool command_is_in(enum command command, enum command_place place)
 {
-    while (at < length && strchr(" \t", line[at]))
-        at++;
-    return at;
+    return (rows[command].places & (unsigned)place) != 0;
 }
 
-enum command command_parse(const char *line, size_t length, const char **ret_argument, size_t *ret_length,
-                           const char **ret_near)
+static bool is_word(const char *list, const char *name, size_t length)
 {
-    char name[40] = "";
-    size_t end = 0;
-    while (end < length && line[end] && !strchr(" \t\n", line[end]))
+    while (list && *list) {
+        size_t word = strcspn(list, " ");
+        if (word == length && memcmp(list, name, length) == 0)
+            return true;
+        list += word + strspn(list + word, " ");
+    }
+    return false;
+}
+
+enum command command_find(enum command_place place, const char *name, size_t length)
+{
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        if (command_is_in((enum command)i, place) &&
+            (is_word(rows[i].name, name, length) || is_word(rows[i].aliases, name, length)))
+            return (enum command)i;
+    return COMMAND_COUNT;
+}
+
+const char *command_near(enum command_place place, const char *name, size_t length)
+{
+    char typed[40];
+    struct suggestion near;
+    if (length >= sizeof typed)
+        return NULL;
+    memcpy(typed, name, length);
+    typed[length] = '\0';
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        if (strcmp(foreign[i][0], typed) == 0 &&
+            command_find(place, foreign[i][1], strlen(foreign[i][1])) != COMMAND_COUNT)
+            return foreign[i][1];
+    suggest_begin(&near, typed);
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        if (command_is_in((enum command)i, place))
+            suggest_offer(&near, rows[i].name);
+    return near.best;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+enum command command_parse(enum command_place place, const char *line, size_t length,
+                           const char **ret_argument, size_t *ret_length, const char **ret_near)
+{
+    size_t end = 1;
+    while (end < length && line[end] && !is_blank(line[end]))
         end++;
-    size_t start = skip_spaces(line, length, end);
-    while (length > start && strchr(" \t\n", line[length - 1]))
+    size_t start = end;
+    while (start < length && is_blank(line[start]))
+        start++;
+    while (length > start && is_blank(line[length - 1]))
         length--;
     *ret_argument = line + start;
     *ret_length = length - start;
-    *ret_near = NULL;
-    if (end >= sizeof name)
-        return COMMAND_COUNT;
-    memcpy(name, line, end);
-    struct suggestion near;
-    suggest_begin(&near, name);
-    for (int i = 0; i < COMMAND_COUNT; i++) {
-        if (strcmp(rows[i].name, name) == 0)
-            return (enum command)i;
-        suggest_offer(&near, rows[i].name);
-    }
-    /* Words that other programs use for the same. */
-    if (!strcmp(name, "/exit") || !strcmp(name, "/bye") || !strcmp(name, "/q"))
-        near.best = "/quit";
-    if (!strcmp(name, "/?"))
-        near.best = "/help";
-    *ret_near = near.best;
-    return COMMAND_COUNT;
+    enum command command = command_find(place, line + 1, end - 1);
+    *ret_near = command == COMMAND_COUNT ? command_near(place, line + 1, end - 1) : NULL;
+    return command;
 }

@@ -196,14 +196,14 @@ static void a_command_takes_the_rest_of_its_line(void **state)
     const char *argument, *near;
     size_t length;
     const char *line = "/load  a file with spaces.pdf  ";
-    assert_int_equal(command_parse(line, strlen(line), &argument, &length, &near), COMMAND_LOAD);
+    assert_int_equal(command_parse(IN_REPL, line, strlen(line), &argument, &length, &near), COMMAND_LOAD);
     assert_int_equal(length, strlen("a file with spaces.pdf"));
     assert_memory_equal(argument, "a file with spaces.pdf", length);
-    assert_int_equal(command_parse("/bye", 4, &argument, &length, &near), COMMAND_COUNT);
-    assert_string_equal(near, "/quit");
-    assert_int_equal(command_parse("/laod x", 7, &argument, &length, &near), COMMAND_COUNT);
-    assert_string_equal(near, "/load");
-    assert_int_equal(command_parse("/etc/passwd", 11, &argument, &length, &near), COMMAND_COUNT);
+    assert_int_equal(command_parse(IN_REPL, "/bye", 4, &argument, &length, &near), COMMAND_COUNT);
+    assert_string_equal(near, "quit");
+    assert_int_equal(command_parse(IN_REPL, "/laod x", 7, &argument, &length, &near), COMMAND_COUNT);
+    assert_string_equal(near, "load");
+    assert_int_equal(command_parse(IN_REPL, "/etc/passwd", 11, &argument, &length, &near), COMMAND_COUNT);
     assert_null(near);
 }
 
