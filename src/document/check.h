@@ -7,7 +7,7 @@
 #define DOCUMENT_CHECK_H
 
 #include "document/document.h"
-#include "document/words.h"
+#include "readers/words.h"
 
 enum check_verdict {
     CHECK_GOOD,

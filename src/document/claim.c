@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "document/words.h"
+#include "readers/words.h"
 
 enum { RUN = 5 };
 

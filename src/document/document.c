@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/options.h"
 #include "document/segment.h"
-#include "document/source.h"
+#include "readers/source.h"
 
 void ll_document_options_init(ll_document_options *options)
 {

@@ -7,8 +7,8 @@
 #define DOCUMENT_DOCUMENT_H
 
 #include "base/strbuf.h"
-#include "document/kind.h"
-#include "document/notes.h"
+#include "readers/kind.h"
+#include "readers/notes.h"
 #include "longleaf.h"
 
 struct doc_file {

@@ -9,7 +9,7 @@
 
 #include "base/strbuf.h"
 #include "document/llm.h"
-#include "document/words.h"
+#include "readers/words.h"
 
 struct guard {                 /* zero-initialised storage is ready */
     struct strbuf text;        /* what has been written so far */

@@ -4,7 +4,7 @@
 #define DOCUMENT_TERMS_H
 
 #include "document/document.h"
-#include "document/words.h"
+#include "readers/words.h"
 
 struct term {
     uint64_t hash; /* 0: free slot */

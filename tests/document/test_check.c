@@ -4,7 +4,7 @@
 #include "document/claim.h"
 #include "document/guard.h"
 #include "document/toy_llm.h"
-#include "document/words.h"
+#include "readers/words.h"
 
 static const char text[] =
     "In 1845 Anna Weber built a furnace in Lauscha with 12 pots. The glass workers paid her three "

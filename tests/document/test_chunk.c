@@ -3,7 +3,7 @@
 #include "document/chunk.h"
 
 #include "base/hash.h"
-#include "document/words.h"
+#include "readers/words.h"
 #include "document/toy_llm.h"
 
 static ll_document *open_text(const char *text, size_t length)

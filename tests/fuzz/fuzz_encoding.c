@@ -1,11 +1,11 @@
 /* Fuzz harness of document/encoding and document/kind: any bytes become valid text or a sentence.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "document/encoding.h"
+#include "readers/encoding.h"
 
 #include <string.h>
 
 #include "base/utf8.h"
-#include "document/kind.h"
+#include "readers/kind.h"
 #include "fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -4,7 +4,7 @@
 
 #include "base/utf8.h"
 #include "document/document.h"
-#include "document/pdf.h"
+#include "readers/pdf.h"
 #include "document/segment.h"
 #include "fuzz/fuzz.h"
 

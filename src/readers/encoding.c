@@ -1,6 +1,6 @@
 /* Bytes of any encoding to clean UTF-8, with a note whenever something was guessed or repaired.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "document/encoding.h"
+#include "readers/encoding.h"
 
 #include <errno.h>
 #include <iconv.h>

@@ -1,9 +1,9 @@
 /* PDF files, read by poppler's programs as child processes.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef DOCUMENT_PDF_H
-#define DOCUMENT_PDF_H
+#ifndef READERS_PDF_H
+#define READERS_PDF_H
 
-#include "document/reading.h"
+#include "readers/reading.h"
 
 /* fd: the file, of `bytes` bytes, open for reading. Fills text, title, pages, unread_pages and notes.
  * LL_UNREADABLE: needs a password, is damaged, or holds pictures only; LL_UNSUPPORTED: poppler-utils

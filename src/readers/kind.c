@@ -1,6 +1,6 @@
 /* What a file is, told by its first bytes and never by its name.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "document/kind.h"
+#include "readers/kind.h"
 
 #include <string.h>
 

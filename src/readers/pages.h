@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Works on what pdftotext gives and on plain texts with form feeds (RFCs). Linear. */
-#ifndef DOCUMENT_PAGES_H
-#define DOCUMENT_PAGES_H
+#ifndef READERS_PAGES_H
+#define READERS_PAGES_H
 
 #include "base/strbuf.h"
 #include "longleaf.h"

@@ -1,6 +1,6 @@
 /* Opens what a person names: files, standard input, pipes; content decides how it is read.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "document/source.h"
+#include "readers/source.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +14,8 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/utf8.h"
-#include "document/encoding.h"
-#include "document/pdf.h"
+#include "readers/encoding.h"
+#include "readers/pdf.h"
 
 enum { LEAST_PAGE = 32 /* bytes; a text with shorter "pages" does not mean pages by its form feeds */ };
 

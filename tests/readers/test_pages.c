@@ -1,6 +1,6 @@
 /* Tests of document/pages: running heads, page numbers, hyphens, ligatures, the page map.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "document/pages.h"
+#include "readers/pages.h"
 
 #include "unit.h"
 

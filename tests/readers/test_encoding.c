@@ -1,6 +1,6 @@
 /* Tests of document/encoding: what each kind of bytes becomes, and what a person is told.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "document/encoding.h"
+#include "readers/encoding.h"
 
 #include "base/utf8.h"
 #include "unit.h"

@@ -1,7 +1,7 @@
 /* Writes small real PDF files for tests: lines of text in Helvetica, pictures of pages, a broken lock.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef DOCUMENT_PDF_WRITER_H
-#define DOCUMENT_PDF_WRITER_H
+#ifndef READERS_PDF_WRITER_H
+#define READERS_PDF_WRITER_H
 
 #include "base/strbuf.h"
 #include "unit.h"

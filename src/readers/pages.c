@@ -1,6 +1,6 @@
 /* Paged text to running text: page map kept, headers and footers dropped, hyphenated words joined.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "document/pages.h"
+#include "readers/pages.h"
 
 #include <string.h>
 #include <utf8proc.h>
@@ -10,8 +10,8 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "document/running.h"
-#include "document/words.h"
+#include "readers/running.h"
+#include "readers/words.h"
 
 struct cleaner {
     const char *text;

@@ -1,7 +1,7 @@
 /* Running headers, footers and page numbers: lines that come back at the same edge of most pages.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef DOCUMENT_RUNNING_H
-#define DOCUMENT_RUNNING_H
+#ifndef READERS_RUNNING_H
+#define READERS_RUNNING_H
 
 #include <stdbool.h>
 #include <stddef.h>

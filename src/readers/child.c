@@ -1,6 +1,6 @@
 /* A converter run as a child process with limits, killed at once on cancel.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "document/child.h"
+#include "readers/child.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* PDF files, read by poppler's programs as child processes.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "document/pdf.h"
+#include "readers/pdf.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "document/child.h"
-#include "document/encoding.h"
+#include "readers/child.h"
+#include "readers/encoding.h"
 
 enum {
     FEW_LETTERS = 40,    /* fewer on a page that holds a picture: the text is in the picture */

@@ -1,6 +1,6 @@
 /* Words of a text: folded, stemmed and hashed, so that sentences can be compared.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "document/words.h"
+#include "readers/words.h"
 
 #include <string.h>
 #include <utf8proc.h>

@@ -3,8 +3,8 @@
  *
  * A word is a run of letters, digits and combining marks; marks like ' and - join inside a word, and
  * ". ," inside a number. Each Han, Kana or Hangul character is a word of its own. */
-#ifndef DOCUMENT_WORDS_H
-#define DOCUMENT_WORDS_H
+#ifndef READERS_WORDS_H
+#define READERS_WORDS_H
 
 #include <stdbool.h>
 #include <stddef.h>

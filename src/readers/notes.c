@@ -1,6 +1,6 @@
 /* Sentences a person must know about a document: what was guessed, repaired or left out.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "document/notes.h"
+#include "readers/notes.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* What a file is, told by its first bytes and never by its name.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef DOCUMENT_KIND_H
-#define DOCUMENT_KIND_H
+#ifndef READERS_KIND_H
+#define READERS_KIND_H
 
 #include <stdbool.h>
 #include <stddef.h>

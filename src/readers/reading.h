@@ -1,12 +1,12 @@
 /* What the reader of one file hands on: clean text, page map, what was learned on the way.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef DOCUMENT_READING_H
-#define DOCUMENT_READING_H
+#ifndef READERS_READING_H
+#define READERS_READING_H
 
 #include "base/strbuf.h"
-#include "document/kind.h"
-#include "document/notes.h"
-#include "document/pages.h"
+#include "readers/kind.h"
+#include "readers/notes.h"
+#include "readers/pages.h"
 #include "longleaf.h"
 
 struct reading {

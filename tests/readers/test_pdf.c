@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "document/child.h"
+#include "readers/child.h"
 #include "document/document.h"
-#include "document/pdf_writer.h"
+#include "readers/pdf_writer.h"
 #include "unit.h"
 
 static char scratch[64];

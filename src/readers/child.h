@@ -3,8 +3,8 @@
  *
  * No shell; the input file is handed over as an open descriptor, so its name never reaches the
  * child's command line. */
-#ifndef DOCUMENT_CHILD_H
-#define DOCUMENT_CHILD_H
+#ifndef READERS_CHILD_H
+#define READERS_CHILD_H
 
 #include "base/strbuf.h"
 #include "longleaf.h"

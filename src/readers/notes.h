@@ -1,7 +1,7 @@
 /* Sentences a person must know about a document: what was guessed, repaired or left out.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef DOCUMENT_NOTES_H
-#define DOCUMENT_NOTES_H
+#ifndef READERS_NOTES_H
+#define READERS_NOTES_H
 
 #include <stdbool.h>
 #include <stddef.h>

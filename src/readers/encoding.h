@@ -3,11 +3,11 @@
  *
  * Order: the caller's word, byte order mark, UTF-16 by the parity of NUL bytes, strict UTF-8, damaged
  * UTF-8 (well-formed share ≥ 0.9: broken bytes become U+FFFD), a detector, windows-1252 last. */
-#ifndef DOCUMENT_ENCODING_H
-#define DOCUMENT_ENCODING_H
+#ifndef READERS_ENCODING_H
+#define READERS_ENCODING_H
 
 #include "base/strbuf.h"
-#include "document/notes.h"
+#include "readers/notes.h"
 #include "longleaf.h"
 
 /* Appends UTF-8 to out: no BOM, no NUL, line ends "\n", form feeds kept. forced: an iconv name or

@@ -1,9 +1,9 @@
 /* Opens what a person names: files, standard input, pipes; content decides how it is read.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef DOCUMENT_SOURCE_H
-#define DOCUMENT_SOURCE_H
+#ifndef READERS_SOURCE_H
+#define READERS_SOURCE_H
 
-#include "document/reading.h"
+#include "readers/reading.h"
 
 /* path "-": standard input. Names are bytes and reach no shell and no child. reading: zeroed but for
  * notes; freed by the caller whatever happens. */

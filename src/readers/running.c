@@ -1,6 +1,6 @@
 /* Running headers, footers and page numbers: lines that come back at the same edge of most pages.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "document/running.h"
+#include "readers/running.h"
 
 #include <stdint.h>
 #include <stdlib.h>
