@@ -156,8 +156,24 @@ typedef struct ll_device_info {
     char backend[32];  /* "cpu avx512-vnni", "cuda sm_90" */
 } ll_device_info;
 
-typedef struct ll_memory { /* bytes; on the CPU total and free are the machine's */
-    uint64_t total, free, weights, cache, scratch;
+typedef enum ll_component { /* what memory is taken for */
+    LL_WEIGHTS, /* the model's matrices and vectors                                          */
+    LL_CACHE,   /* keys and values                                                           */
+    LL_SCRATCH, /* activations of one step, working space of the threads, graphs             */
+    LL_LOGITS,  /* rows of [vocabulary], the device's and the callers'                       */
+    LL_PROGRAM, /* the program with tokenizer and text; on a GPU the driver's context        */
+    LL_COMPONENTS
+} ll_component;
+
+typedef struct ll_memory { /* bytes of one device; NAN for a sensor that is not there */
+    uint64_t total, free; /* the device's; on the CPU the machine's, or its container's where that is less */
+    uint64_t weights, cache, scratch;  /* reserved[] of these, for short; scratch with the logits          */
+    uint64_t used[LL_COMPONENTS];      /* holds data now                                                   */
+    uint64_t reserved[LL_COMPONENTS];  /* taken from the device                                            */
+    uint64_t peak[LL_COMPONENTS];      /* the largest reserved since the engine was opened                 */
+    uint64_t limit;                    /* of the container around this process; 0: none                    */
+    uint64_t resident, resident_peak;  /* of this process, in the machine's memory                         */
+    float busy, celsius, watts;        /* of a GPU: share of time that it computes, 0 … 1                  */
 } ll_memory;
 
 void ll_engine_options_init(ll_engine_options *options);
@@ -166,6 +182,8 @@ void ll_engine_close(ll_engine *engine);
 void ll_engine_set_log(ll_engine *engine, ll_log_fn log, void *user);
 size_t ll_engine_device_count(const ll_engine *engine);
 ll_status ll_engine_get_device(const ll_engine *engine, size_t device, ll_device_info *ret);
+const char *ll_component_name(ll_component component); /* "weights", "cache", …   [any thread] */
+/* One reading for a gauge: some microseconds, and no lock that a computation would wait for. */
 ll_status ll_engine_get_memory(const ll_engine *engine, size_t device, ll_memory *ret); /* [any thread] */
 size_t ll_engine_note_count(const ll_engine *engine);             /* why a backend is absent … */
 const char *ll_engine_note(const ll_engine *engine, size_t note); /* NULL past the end */
@@ -203,6 +221,12 @@ ll_status ll_model_open(ll_engine *engine, const char *path, const ll_model_opti
                         const ll_run *run, ll_model **ret, ll_error *error);
 void ll_model_close(ll_model *model);
 ll_status ll_model_get_info(const ll_model *model, ll_model_info *ret);
+/* Bytes of the mapped model file that are in memory at this moment (page cache); 0 where weights are kept on
+ * a device. Takes about a millisecond for each GiB. */
+uint64_t ll_model_cached_bytes(const ll_model *model); /* [any thread] */
+/* Lets go of the mapped weights' pages; they come back from the file when they are next needed. Sessions
+ * stay as they are. Returns the bytes let go, 0 where weights are kept on a device. */
+uint64_t ll_model_rest(ll_model *model); /* [any thread] */
 size_t ll_model_meta_count(const ll_model *model);
 ll_status ll_model_get_meta(const ll_model *model, size_t index, ll_meta *ret);
 size_t ll_model_tensor_count(const ll_model *model);
@@ -242,6 +266,9 @@ typedef struct ll_session_stats {
     size_t prefilled, decoded;        /* tokens computed since the session was opened     */
     double prefill_seconds, decode_seconds;
     uint64_t cache_bytes;
+    size_t blocks_free, blocks_shared, block_tokens; /* of the KV cache; cache_blocks are in use    */
+    uint64_t cache_used_bytes;        /* of the blocks in use                                       */
+    double prefill_rate, decode_rate; /* tokens a second lately; 0: none yet                        */
 } ll_session_stats;
 
 typedef struct ll_sampling {
@@ -277,6 +304,9 @@ void ll_session_close(ll_session *session);
 ll_status ll_session_sync(ll_session *session, const ll_token *tokens, size_t count, const ll_run *run,
                           ll_error *error);
 ll_status ll_session_rewind(ll_session *session, size_t position);
+/* Gives memory that holds nothing now back to the system: pages of free KV blocks, working space of
+ * scoring. *ret_bytes: of the blocks. What the session knows stays. */
+ll_status ll_session_trim(ll_session *session, uint64_t *ret_bytes, ll_error *error);
 size_t ll_session_position(const ll_session *session);
 const ll_token *ll_session_tokens(const ll_session *session, size_t *ret_count);
 /* The distribution after the last token, [vocabulary] of fp32, before any sampling rule. NULL when

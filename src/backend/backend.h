@@ -20,7 +20,7 @@
 
 #define BACKEND_VERSION 1u
 
-enum backend_memory_kind { MEMORY_WEIGHTS, MEMORY_CACHE, MEMORY_SCRATCH, MEMORY_KINDS };
+enum backend_memory_kind { MEMORY_WEIGHTS, MEMORY_CACHE, MEMORY_SCRATCH, MEMORY_LOGITS, MEMORY_KINDS };
 
 enum backend_norm { NORM_RMS, NORM_LAYER };
 enum backend_activation { ACTIVATE_SILU, ACTIVATE_GELU_TANH, ACTIVATE_GELU_ERF };
@@ -80,8 +80,10 @@ struct backend_attention {       /* softmax over the keys a query may see */
 };
 
 struct backend_memory_use {
-    uint64_t total, free; /* the device's */
+    uint64_t total, free; /* the device's; the host's are those of its container where that has less */
+    uint64_t limit;       /* of that container; 0: none */
     uint64_t ours[MEMORY_KINDS];
+    uint64_t peak[MEMORY_KINDS]; /* the largest `ours` since the backend was opened; 0: not counted */
 };
 
 struct backend { /* the common head of every open backend */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/machine.h"
 #include "base/mem.h"
 
 /* Each layer's memory: K of all blocks, V of all blocks, then the norms. */
@@ -16,6 +17,10 @@ struct block_pool {
     uint64_t *layer_bytes;        /* [layers] */
     int32_t *references;          /* [capacity] */
     int32_t *free_blocks;         /* [capacity], a stack */
+    int64_t shared_count;         /* blocks with more than one reference */
+    int64_t touched;              /* blocks below this number have been handed out since the last trim */
+    uint64_t block_bytes;         /* of one block in all layers */
+    atomic_uint_fast64_t *used;
 };
 
 struct layer_sizes {
@@ -75,6 +80,7 @@ static ll_status open_layer(struct block_pool *pool, int i, const struct block_o
                          (long long)options->blocks);
     LL_TRY(backend->table->memory_new(backend, MEMORY_CACHE, sizes.total, &memory, error));
     pool->layer_bytes[i] = sizes.total;
+    pool->block_bytes += 2 * sizes.block;
     pool->caches[i] = (struct backend_cache){.k = memory,
                                              .v = (char *)memory + sizes.half,
                                              .k_type = options->type,
@@ -123,6 +129,7 @@ ll_status blocks_open(struct backend *backend, const struct block_options *optio
     for (int64_t i = 0; i < pool->capacity; i++) /* low numbers are handed out first */
         pool->free_blocks[i] = (int32_t)(pool->capacity - 1 - i);
     pool->free_count = pool->capacity;
+    pool->used = options->used;
     *ret = pool;
     return LL_OK;
 }
@@ -131,6 +138,9 @@ void blocks_close(struct block_pool *pool)
 {
     if (!pool)
         return;
+    if (pool->used) /* set last, when the pool is whole */
+        atomic_fetch_sub_explicit(pool->used, (uint64_t)blocks_used(pool) * pool->block_bytes,
+                                  memory_order_relaxed);
     for (int i = 0; pool->caches && pool->layer_bytes && i < pool->layers; i++)
         if (pool->caches[i].k)
             pool->backend->table->memory_free(pool->backend, MEMORY_CACHE, pool->caches[i].k,
@@ -157,6 +167,44 @@ int64_t blocks_used(const struct block_pool *pool)
     return pool->capacity - pool->free_count;
 }
 
+void blocks_count(const struct block_pool *pool, struct block_counts *ret)
+{
+    *ret = (struct block_counts){.capacity = pool->capacity,
+                                 .used = blocks_used(pool),
+                                 .shared = pool->shared_count,
+                                 .free = pool->free_count};
+}
+
+/* A run of free blocks is let go in each layer, K and V. */
+static uint64_t forget_run(struct block_pool *pool, int64_t first, int64_t end)
+{
+    uint64_t bytes = 0;
+    for (int i = 0; i < pool->layers; i++) {
+        const struct backend_cache *cache = &pool->caches[i];
+        bytes += machine_forget((char *)cache->k + first * cache->k_block_bytes,
+                                (size_t)((end - first) * cache->k_block_bytes));
+        bytes += machine_forget((char *)cache->v + first * cache->v_block_bytes,
+                                (size_t)((end - first) * cache->v_block_bytes));
+    }
+    return bytes;
+}
+
+uint64_t blocks_trim(struct block_pool *pool)
+{
+    uint64_t bytes = 0;
+    for (int64_t first = 0; pool->backend->host_memory && first < pool->touched;) {
+        int64_t end = first;
+        while (end < pool->touched && pool->references[end] == 0)
+            end++;
+        if (end > first)
+            bytes += forget_run(pool, first, end);
+        first = end + 1;
+    }
+    while (pool->touched > 0 && pool->references[pool->touched - 1] == 0)
+        pool->touched--;
+    return bytes;
+}
+
 uint64_t blocks_memory(const struct block_pool *pool)
 {
     uint64_t sum = 0;
@@ -171,13 +219,21 @@ static int32_t take(struct block_pool *pool)
 {
     int32_t block = pool->free_blocks[--pool->free_count];
     pool->references[block] = 1;
+    pool->touched = block >= pool->touched ? block + 1 : pool->touched;
+    if (pool->used)
+        atomic_fetch_add_explicit(pool->used, pool->block_bytes, memory_order_relaxed);
     return block;
 }
 
 static void drop(struct block_pool *pool, int32_t block)
 {
-    if (--pool->references[block] == 0)
-        pool->free_blocks[pool->free_count++] = block;
+    int32_t left = --pool->references[block];
+    pool->shared_count -= left == 1;
+    if (left > 0)
+        return;
+    pool->free_blocks[pool->free_count++] = block;
+    if (pool->used)
+        atomic_fetch_sub_explicit(pool->used, pool->block_bytes, memory_order_relaxed);
 }
 
 /* The block that is written next; when another sequence shares it, this one gets a copy. */
@@ -245,7 +301,7 @@ ll_status block_table_share(struct block_pool *pool, const struct block_table *f
         return error_nomem(error, "cache", count * sizeof *to->blocks);
     for (size_t i = 0; i < count; i++) {
         to->blocks[i] = from->blocks[i];
-        pool->references[to->blocks[i]]++;
+        pool->shared_count += ++pool->references[to->blocks[i]] == 2;
     }
     to->count = count;
     to->length = length;

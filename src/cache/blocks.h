@@ -7,6 +7,8 @@
 #ifndef CACHE_BLOCKS_H
 #define CACHE_BLOCKS_H
 
+#include <stdatomic.h>
+
 #include "backend/backend.h"
 
 struct block_pool;
@@ -22,6 +24,11 @@ struct block_options {
     int head_dim;
     enum dtype type; /* of K and V */
     int64_t blocks;  /* capacity */
+    atomic_uint_fast64_t *used; /* counts the bytes of blocks that hold keys, of all pools; may be NULL */
+};
+
+struct block_counts { /* shared: held by more than one sequence, counted once */
+    int64_t capacity, used, shared, free;
 };
 
 /* Bytes that the pool of these options takes on the backend; false when the product wraps. */
@@ -33,6 +40,9 @@ void blocks_close(struct block_pool *pool);
 const struct backend_cache *blocks_caches(const struct block_pool *pool);
 int blocks_tokens(const struct block_pool *pool); /* positions a block holds */
 int64_t blocks_used(const struct block_pool *pool);
+void blocks_count(const struct block_pool *pool, struct block_counts *ret);
+/* Gives pages of free blocks back to the system where the memory is the host's; returns the bytes let go. */
+uint64_t blocks_trim(struct block_pool *pool);
 uint64_t blocks_memory(const struct block_pool *pool);
 
 /* ---- one sequence's blocks; zero-initialised storage is an empty sequence ---- */

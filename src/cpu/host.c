@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/sysinfo.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -36,6 +34,17 @@ static void memory_release(const struct host_memory *memory)
         mem_free(memory->address);
 }
 
+void host_count(struct host *host, enum backend_memory_kind kind, int64_t bytes)
+{
+    uint_fast64_t now = atomic_fetch_add_explicit(&host->used[kind], (uint64_t)bytes, memory_order_relaxed) +
+                        (uint64_t)bytes;
+    uint_fast64_t peak = atomic_load_explicit(&host->peak[kind], memory_order_relaxed);
+    while (bytes > 0 && now > peak && !atomic_compare_exchange_weak_explicit(&host->peak[kind], &peak, now,
+                                                                             memory_order_relaxed,
+                                                                             memory_order_relaxed))
+        continue;
+}
+
 ll_status host_memory_new(struct backend *backend, enum backend_memory_kind kind, uint64_t bytes, void **ret,
                           ll_error *error)
 {
@@ -49,7 +58,7 @@ ll_status host_memory_new(struct backend *backend, enum backend_memory_kind kind
         return error_set(error, LL_NOMEM, "backend memory", "the system has no %" PRIu64 " bytes to give; "
                          "a smaller context or model needs less", bytes);
     host->memory[host->memory_count++] = (struct host_memory){memory, bytes, mapped};
-    atomic_fetch_add_explicit(&host->used[kind], bytes, memory_order_relaxed);
+    host_count(host, kind, (int64_t)bytes);
     *ret = memory;
     return LL_OK;
 }
@@ -62,48 +71,36 @@ void host_memory_free(struct backend *backend, enum backend_memory_kind kind, vo
             continue;
         memory_release(&host->memory[i]);
         host->memory[i] = host->memory[--host->memory_count];
-        atomic_fetch_sub_explicit(&host->used[kind], bytes, memory_order_relaxed);
+        host_count(host, kind, -(int64_t)bytes);
         return;
     }
 }
 
+void host_init(struct host *host)
+{
+    machine_open(&host->machine, "");
+}
+
 void host_fini(struct host *host)
 {
+    machine_close(&host->machine);
     for (size_t i = 0; i < host->memory_count; i++)
         memory_release(&host->memory[i]);
     mem_free(host->memory);
 }
 
-/* What is free and nothing else: what the system says without /proc, as in a plain chroot. */
-static uint64_t memory_unused(void)
-{
-    struct sysinfo info;
-    return sysinfo(&info) == 0 ? ((uint64_t)info.freeram + info.bufferram) * info.mem_unit : 0;
-}
-
-/* What the system could still give, counting caches it would drop. */
-static uint64_t memory_available(void)
-{
-    FILE *file = fopen("/proc/meminfo", "re");
-    if (!file)
-        return memory_unused();
-    char line[128];
-    uint64_t kib = 0;
-    while (fgets(line, sizeof line, file))
-        if (sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1)
-            break;
-    fclose(file);
-    return kib ? kib * 1024 : memory_unused();
-}
-
 void host_memory_use(const struct backend *backend, struct backend_memory_use *ret)
 {
     const struct host *host = (const struct host *)backend;
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    ret->total = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
-    ret->free = memory_available();
-    for (int kind = 0; kind < MEMORY_KINDS; kind++)
+    struct machine_memory machine;
+    machine_memory(&host->machine, &machine);
+    ret->total = machine.total;
+    ret->free = machine.available;
+    ret->limit = machine.limit;
+    for (int kind = 0; kind < MEMORY_KINDS; kind++) {
         ret->ours[kind] = atomic_load_explicit(&host->used[kind], memory_order_relaxed);
+        ret->peak[kind] = atomic_load_explicit(&host->peak[kind], memory_order_relaxed);
+    }
 }
 
 ll_status host_prepare_weight(struct backend *backend, struct tensor *weight, ll_error *error)

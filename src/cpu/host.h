@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "backend/backend.h"
+#include "base/machine.h"
 
 struct host_memory {
     void *address;
@@ -21,7 +22,8 @@ struct host { /* first member of both backends */
     const ll_cancel *cancel;
     atomic_bool cancelled;           /* something of this step was left out; raised by any worker */
     ll_error error;                  /* first failure of the step; status LL_OK when none */
-    atomic_uint_fast64_t used[MEMORY_KINDS];
+    atomic_uint_fast64_t used[MEMORY_KINDS], peak[MEMORY_KINDS];
+    struct machine machine;
     struct host_memory *memory;
     size_t memory_count, memory_capacity;
 };
@@ -46,6 +48,10 @@ static inline struct host *host_of(struct backend *backend)
     return (struct host *)backend;
 }
 
+/* Adds to what is counted as ours; bytes may be negative. Any thread. */
+void host_count(struct host *host, enum backend_memory_kind kind, int64_t bytes);
+/* Before anything else; the struct is zeroed. */
+void host_init(struct host *host);
 /* Frees all memory handed out. */
 void host_fini(struct host *host);
 /* True when the operation must do nothing; remembers that the step is not whole. */

@@ -100,6 +100,7 @@ static ll_status open_batch(struct batch *b, ll_error *error)
     b->logits = mem_new(b->width, b->vocabulary * sizeof *b->logits);
     if (!b->slots || !b->logits)
         return error_nomem(error, "batch", b->width * b->vocabulary * sizeof *b->logits);
+    engine_count_logits(model_engine(b->model), (int64_t)(b->width * b->vocabulary * sizeof *b->logits));
     engine_lock(model_engine(b->model));
     size_t tokens = b->options->context * b->width + b->options->shared;
     ll_status status =
@@ -254,6 +255,8 @@ static void close_batch(struct batch *b)
     block_table_fini(b->pool, &b->prefix);
     blocks_close(b->pool);
     engine_unlock(model_engine(b->model));
+    if (b->slots && b->logits)
+        engine_count_logits(model_engine(b->model), -(int64_t)(b->width * b->vocabulary * sizeof *b->logits));
     mem_free(b->slots);
     mem_free(b->logits);
 }

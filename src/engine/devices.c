@@ -46,6 +46,7 @@ static ll_status open_cuda(const char *folder, const struct backend_options *opt
     }
     devices->plugin = plugin;
     devices->kind = LL_CUDA;
+    devices->index = options->index;
     return LL_OK;
 }
 

@@ -11,6 +11,7 @@ struct devices {
     struct backend *backend; /* the chosen one */
     struct plugin *plugin;   /* the library it came from, or NULL */
     ll_device_kind kind;
+    int index; /* of a GPU, as the driver counts those it shows to this process */
     char notes[DEVICES_MAX_NOTES][512]; /* why a backend is absent */
     size_t note_count;
 };

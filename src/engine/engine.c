@@ -2,21 +2,30 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "engine/engine.h"
 
+#include <math.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/machine.h"
 #include "base/mem.h"
 #include "base/options.h"
+#include "memory/nvml.h"
+
+struct counter { /* bytes now, and the most that they were */
+    atomic_int_fast64_t now, peak;
+};
 
 struct ll_engine {
     atomic_int references;
     struct devices devices;
     struct log log;
     pthread_mutex_t step;
-    atomic_int_fast64_t mapped; /* bytes of weights in mapped files */
+    struct counter mapped, logits; /* weights in mapped files; logits kept for callers */
+    atomic_uint_fast64_t cache_used;
+    struct machine machine;
+    struct nvml *nvml; /* NULL: the CPU, or no such library */
 };
 
 void ll_engine_options_init(ll_engine_options *options)
@@ -39,6 +48,9 @@ ll_status ll_engine_open(const ll_engine_options *given, ll_engine **ret, ll_err
     }
     atomic_init(&engine->references, 1);
     pthread_mutex_init(&engine->step, NULL);
+    machine_open(&engine->machine, "");
+    if (engine->devices.kind == LL_CUDA)
+        engine->nvml = nvml_open(engine->devices.index);
     *ret = engine;
     return LL_OK;
 }
@@ -47,6 +59,8 @@ void ll_engine_close(ll_engine *engine)
 {
     if (!engine || atomic_fetch_sub(&engine->references, 1) != 1)
         return;
+    machine_close(&engine->machine);
+    nvml_close(engine->nvml);
     devices_close(&engine->devices);
     pthread_mutex_destroy(&engine->step);
     mem_free(engine);
@@ -57,9 +71,26 @@ void engine_retain(ll_engine *engine)
     atomic_fetch_add(&engine->references, 1);
 }
 
+static void count(struct counter *counter, int64_t bytes)
+{
+    int_fast64_t now = atomic_fetch_add(&counter->now, bytes) + bytes, peak = atomic_load(&counter->peak);
+    while (now > peak && !atomic_compare_exchange_weak(&counter->peak, &peak, now))
+        continue;
+}
+
 void engine_count_mapped(ll_engine *engine, int64_t bytes)
 {
-    atomic_fetch_add(&engine->mapped, bytes);
+    count(&engine->mapped, bytes);
+}
+
+void engine_count_logits(ll_engine *engine, int64_t bytes)
+{
+    count(&engine->logits, bytes);
+}
+
+atomic_uint_fast64_t *engine_cache_used(ll_engine *engine)
+{
+    return &engine->cache_used;
 }
 
 void ll_engine_set_log(ll_engine *engine, ll_log_fn log, void *user)
@@ -104,18 +135,68 @@ ll_status ll_engine_get_device(const ll_engine *engine, size_t device, ll_device
     return LL_OK;
 }
 
+const char *ll_component_name(ll_component component)
+{
+    static const char *const names[LL_COMPONENTS] = {"weights", "cache", "scratch", "logits", "program"};
+    return (unsigned)component < LL_COMPONENTS ? names[component] : "unknown";
+}
+
+static void read_components(const ll_engine *engine, const struct backend_memory_use *use, ll_memory *ret)
+{
+    static const enum backend_memory_kind kinds[LL_COMPONENTS] = {
+        [LL_WEIGHTS] = MEMORY_WEIGHTS, [LL_CACHE] = MEMORY_CACHE, [LL_SCRATCH] = MEMORY_SCRATCH,
+        [LL_LOGITS] = MEMORY_LOGITS};
+    for (int i = LL_WEIGHTS; i < LL_PROGRAM; i++) {
+        ret->reserved[i] = use->ours[kinds[i]];
+        ret->peak[i] = use->peak[kinds[i]];
+    }
+    ret->reserved[LL_WEIGHTS] += (uint64_t)atomic_load(&engine->mapped.now);
+    ret->peak[LL_WEIGHTS] += (uint64_t)atomic_load(&engine->mapped.peak);
+    ret->reserved[LL_LOGITS] += (uint64_t)atomic_load(&engine->logits.now);
+    ret->peak[LL_LOGITS] += (uint64_t)atomic_load(&engine->logits.peak);
+    for (int i = LL_WEIGHTS; i < LL_PROGRAM; i++) {
+        ret->used[i] = ret->reserved[i];
+        ret->peak[i] = ret->peak[i] > ret->reserved[i] ? ret->peak[i] : ret->reserved[i];
+    }
+    ret->used[LL_CACHE] = atomic_load(&engine->cache_used);
+}
+
+/* On the CPU: what is resident and none of the components above. Mapped weights are resident as far as
+ * they have been read. */
+static void read_process(const ll_engine *engine, ll_memory *ret)
+{
+    struct machine_process process;
+    machine_process(&engine->machine, &process);
+    uint64_t mapped = (uint64_t)atomic_load(&engine->mapped.now), counted;
+    mapped = mapped < process.resident_file ? mapped : process.resident_file;
+    ret->resident = process.resident;
+    ret->resident_peak = machine_resident_peak();
+    if (ret->resident_peak < ret->resident)
+        ret->resident_peak = ret->resident;
+    if (engine->devices.kind != LL_CPU)
+        return;
+    ret->used[LL_WEIGHTS] -= (uint64_t)atomic_load(&engine->mapped.now) - mapped;
+    counted = ret->used[LL_WEIGHTS] + ret->used[LL_CACHE] + ret->used[LL_SCRATCH] + ret->used[LL_LOGITS];
+    ret->used[LL_PROGRAM] = process.resident > counted ? process.resident - counted : 0;
+    ret->reserved[LL_PROGRAM] = ret->peak[LL_PROGRAM] = ret->used[LL_PROGRAM];
+}
+
+/* On a GPU: what is neither free nor ours may be another program's, so nothing is said of it. */
 ll_status ll_engine_get_memory(const ll_engine *engine, size_t device, ll_memory *ret)
 {
     if (device >= ll_engine_device_count(engine))
         return LL_ARGUMENT;
-    struct backend_memory_use use;
+    struct backend_memory_use use = {0};
     const struct backend *backend = engine->devices.backend;
     backend->table->memory_use(backend, &use);
-    *ret = (ll_memory){.total = use.total,
-                       .free = use.free,
-                       .weights = use.ours[MEMORY_WEIGHTS] + (uint64_t)atomic_load(&engine->mapped),
-                       .cache = use.ours[MEMORY_CACHE],
-                       .scratch = use.ours[MEMORY_SCRATCH]};
+    *ret = (ll_memory){.total = use.total, .free = use.free, .busy = NAN, .celsius = NAN, .watts = NAN};
+    read_components(engine, &use, ret);
+    read_process(engine, ret);
+    ret->limit = use.limit;
+    nvml_read(engine->nvml, &ret->busy, &ret->celsius, &ret->watts);
+    ret->weights = ret->reserved[LL_WEIGHTS];
+    ret->cache = ret->reserved[LL_CACHE];
+    ret->scratch = ret->reserved[LL_SCRATCH] + ret->reserved[LL_LOGITS];
     return LL_OK;
 }
 

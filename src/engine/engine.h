@@ -3,6 +3,8 @@
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
 
+#include <stdatomic.h>
+
 #include "base/log.h"
 #include "engine/devices.h"
 
@@ -13,6 +15,10 @@ void engine_lock(ll_engine *engine);
 void engine_unlock(ll_engine *engine);
 /* Weights used where their file is mapped count as weights too; negative when a model closes. */
 void engine_count_mapped(ll_engine *engine, int64_t bytes);
+/* Logits kept for callers, outside the backend's memory; negative when they are freed. */
+void engine_count_logits(ll_engine *engine, int64_t bytes);
+/* Bytes of KV blocks that hold keys, of all pools: for block_options. */
+atomic_uint_fast64_t *engine_cache_used(ll_engine *engine);
 /* A model holds its engine. */
 void engine_retain(ll_engine *engine);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/machine.h"
 #include "base/mem.h"
 #include "base/options.h"
 #include "base/utf8.h"
@@ -300,6 +301,7 @@ ll_status model_open_cache(ll_model *model, size_t tokens, size_t sequences, ll_
     if (!shapes)
         return error_nomem(error, "model", (size_t)options.layers * sizeof *shapes);
     options.shapes = shapes;
+    options.used = engine_cache_used(model->engine);
     if (!blocks_bytes(&options, backend->block_tokens, &bytes))
         bytes = UINT64_MAX;
     ll_status status = check_room(model, bytes, tokens, error);
@@ -362,6 +364,20 @@ ll_status ll_model_get_info(const ll_model *model, ll_model_info *ret)
         estimate_cache(h, block, (uint64_t)block * 1024, DT_F16) / ((uint64_t)block * 1024);
     *ret = info;
     return LL_OK;
+}
+
+uint64_t ll_model_cached_bytes(const ll_model *model)
+{
+    return model->mapped ? machine_cached(gguf_bytes(model->gguf), (size_t)gguf_file_bytes(model->gguf)) : 0;
+}
+
+uint64_t ll_model_rest(ll_model *model)
+{
+    union {
+        const void *read;
+        void *forget; /* the pages stay the file's */
+    } mapped = {.read = gguf_bytes(model->gguf)};
+    return model->mapped ? machine_forget(mapped.forget, (size_t)gguf_file_bytes(model->gguf)) : 0;
 }
 
 size_t ll_model_meta_count(const ll_model *model)

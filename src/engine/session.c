@@ -2,14 +2,15 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "engine/session.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/machine.h"
 #include "base/mem.h"
 #include "base/options.h"
+#include "base/published.h"
 #include "engine/engine.h"
 #include "engine/step.h"
 #include "memory/estimate.h"
@@ -27,9 +28,38 @@ struct ll_session {
     float *score_logits;      /* [SCORE_ROWS, vocabulary], made when first needed */
     bool logits_valid;        /* they are those after the last token */
     atomic_flag busy;
-    pthread_mutex_t stats_mutex; /* the gauge reads stats from another thread */
-    ll_session_stats stats;
+    ll_session_stats stats;       /* written inside enter and leave only */
+    struct published shown_stats; /* the same, for the gauge on other threads */
 };
+
+_Static_assert(sizeof(ll_session_stats) <= PUBLISHED_WORDS * sizeof(uint64_t), "stats can be published");
+
+static size_t logits_bytes(const ll_session *s)
+{
+    return (size_t)model_hparams(s->model)->vocabulary * sizeof *s->logits;
+}
+
+static void free_score_logits(ll_session *s)
+{
+    if (s->score_logits)
+        engine_count_logits(model_engine(s->model), -(int64_t)(SCORE_ROWS * logits_bytes(s)));
+    mem_free(s->score_logits);
+    s->score_logits = NULL;
+}
+
+/* Puts the stats where the gauge reads them. */
+static void publish(ll_session *s)
+{
+    struct block_counts blocks;
+    blocks_count(s->pool, &blocks);
+    s->stats.position = s->tokens.count;
+    s->stats.cache_used = (size_t)s->table.length;
+    s->stats.cache_blocks = (size_t)blocks.used;
+    s->stats.blocks_free = (size_t)blocks.free;
+    s->stats.blocks_shared = (size_t)blocks.shared;
+    s->stats.cache_used_bytes = s->stats.cache_bytes / (uint64_t)blocks.capacity * (uint64_t)blocks.used;
+    published_write(&s->shown_stats, &s->stats, sizeof s->stats);
+}
 
 /* ---- opening ---- */
 
@@ -61,6 +91,7 @@ static ll_status open_parts(ll_session *s, const ll_session_options *options, ll
     s->logits = mem_new((size_t)model_hparams(s->model)->vocabulary, sizeof *s->logits);
     if (!s->logits)
         return error_nomem(error, "session", (size_t)model_hparams(s->model)->vocabulary * sizeof *s->logits);
+    engine_count_logits(model_engine(s->model), (int64_t)logits_bytes(s));
     engine_lock(model_engine(s->model));
     ll_status status = model_open_cache(s->model, s->context, 1, options->cache_type, &s->pool, error);
     engine_unlock(model_engine(s->model));
@@ -68,6 +99,8 @@ static ll_status open_parts(ll_session *s, const ll_session_options *options, ll
         return status;
     s->stats.cache_capacity = s->context;
     s->stats.cache_bytes = blocks_memory(s->pool);
+    s->stats.block_tokens = (size_t)blocks_tokens(s->pool);
+    publish(s);
     return LL_OK;
 }
 
@@ -82,7 +115,6 @@ ll_status ll_session_open(ll_model *model, const ll_session_options *given, ll_s
     model_retain(model);
     s->model = model;
     atomic_flag_clear(&s->busy);
-    pthread_mutex_init(&s->stats_mutex, NULL);
     ll_status status = open_parts(s, &options, error);
     if (status != LL_OK) {
         ll_session_close(s);
@@ -101,9 +133,10 @@ void ll_session_close(ll_session *s)
     blocks_close(s->pool);
     engine_unlock(model_engine(s->model));
     token_list_fini(&s->tokens);
+    if (s->logits)
+        engine_count_logits(model_engine(s->model), -(int64_t)logits_bytes(s));
+    free_score_logits(s);
     mem_free(s->logits);
-    mem_free(s->score_logits);
-    pthread_mutex_destroy(&s->stats_mutex);
     ll_model_close(s->model);
     mem_free(s);
 }
@@ -117,19 +150,9 @@ ll_status session_enter(ll_session *s, ll_error *error)
     return LL_OK;
 }
 
-/* Held by the caller: stats_mutex. */
-static void show_timeline(ll_session *s)
-{
-    s->stats.position = s->tokens.count;
-    s->stats.cache_used = (size_t)s->table.length;
-    s->stats.cache_blocks = (size_t)blocks_used(s->pool);
-}
-
 void session_leave(ll_session *s)
 {
-    pthread_mutex_lock(&s->stats_mutex);
-    show_timeline(s);
-    pthread_mutex_unlock(&s->stats_mutex);
+    publish(s);
     atomic_flag_clear(&s->busy);
 }
 
@@ -145,22 +168,17 @@ size_t session_context(const ll_session *s)
 
 static void update_stats(ll_session *s, size_t computed, bool decoding, double seconds)
 {
-    pthread_mutex_lock(&s->stats_mutex);
-    show_timeline(s);
     *(decoding ? &s->stats.decoded : &s->stats.prefilled) += computed;
     *(decoding ? &s->stats.decode_seconds : &s->stats.prefill_seconds) += seconds;
-    pthread_mutex_unlock(&s->stats_mutex);
+    double *rate = decoding ? &s->stats.decode_rate : &s->stats.prefill_rate;
+    double now = seconds > 0.0 ? (double)computed / seconds : 0.0;
+    *rate = *rate > 0.0 && decoding ? *rate + (now - *rate) / 8.0 : now; /* single tokens are uneven */
+    publish(s);
 }
 
 ll_status ll_session_get_stats(const ll_session *session, ll_session_stats *ret)
 {
-    union {
-        const ll_session *read;
-        ll_session *lock;
-    } s = {.read = session}; /* only the mutex is touched */
-    pthread_mutex_lock(&s.lock->stats_mutex);
-    *ret = session->stats;
-    pthread_mutex_unlock(&s.lock->stats_mutex);
+    published_read(&session->shown_stats, ret, sizeof *ret);
     return LL_OK;
 }
 
@@ -258,10 +276,8 @@ static ll_status sync(ll_session *s, const ll_token *tokens, size_t count, const
     if (!same && keep == count) /* the last token's logits are gone: compute it again */
         keep = count - 1;
     session_forget(s, keep);
-    size_t reused = keep < (size_t)s->table.length ? keep : (size_t)s->table.length;
-    pthread_mutex_lock(&s->stats_mutex);
-    s->stats.reused = reused;
-    pthread_mutex_unlock(&s->stats_mutex);
+    s->stats.reused = keep < (size_t)s->table.length ? keep : (size_t)s->table.length;
+    publish(s);
     ll_status status = append_and_compute(s, tokens + keep, count - keep, run, error);
     if (status != LL_OK) /* rule 6: valid at the last finished token */
         session_forget(s, (size_t)s->table.length);
@@ -286,6 +302,19 @@ ll_status ll_session_rewind(ll_session *s, size_t position)
         session_forget(s, position);
     session_leave(s);
     return status;
+}
+
+ll_status ll_session_trim(ll_session *s, uint64_t *ret_bytes, ll_error *error)
+{
+    LL_TRY(session_enter(s, error));
+    free_score_logits(s);
+    engine_lock(model_engine(s->model));
+    uint64_t bytes = blocks_trim(s->pool);
+    engine_unlock(model_engine(s->model));
+    machine_trim();
+    session_leave(s);
+    *ret_bytes = bytes;
+    return LL_OK;
 }
 
 size_t ll_session_position(const ll_session *s)
@@ -327,16 +356,23 @@ static ll_status score_rows(ll_session *s, const ll_token *tokens, size_t count,
     return LL_OK;
 }
 
+static ll_status make_score_logits(ll_session *s, ll_error *error)
+{
+    if (s->score_logits)
+        return LL_OK;
+    s->score_logits = mem_new(SCORE_ROWS, logits_bytes(s));
+    if (!s->score_logits)
+        return error_nomem(error, "session", SCORE_ROWS * logits_bytes(s));
+    engine_count_logits(model_engine(s->model), (int64_t)(SCORE_ROWS * logits_bytes(s)));
+    return LL_OK;
+}
+
 ll_status session_score_rows(ll_session *s, const ll_token *tokens, size_t count, const ll_run *run,
                              void (*row)(void *user, size_t index, const float *logits), void *user,
                              ll_error *error)
 {
-    size_t vocabulary = (size_t)model_hparams(s->model)->vocabulary;
     LL_TRY(check_tokens(s, tokens, count, error));
-    if (!s->score_logits)
-        s->score_logits = mem_new(SCORE_ROWS, vocabulary * sizeof *s->score_logits);
-    if (!s->score_logits)
-        return error_nomem(error, "session", SCORE_ROWS * vocabulary * sizeof *s->score_logits);
+    LL_TRY(make_score_logits(s, error));
     session_forget(s, 0);
     ll_status status = score_rows(s, tokens, count, run, row, user, error);
     session_forget(s, 0);

@@ -114,6 +114,11 @@ uint32_t gguf_version(const struct gguf *gguf)
     return gguf->version;
 }
 
+const void *gguf_bytes(const struct gguf *gguf)
+{
+    return gguf->bytes;
+}
+
 uint64_t gguf_file_bytes(const struct gguf *gguf)
 {
     return gguf->size;

@@ -50,6 +50,7 @@ ll_status gguf_open_memory(const void *bytes, size_t size, struct gguf **ret, ll
 void gguf_close(struct gguf *gguf);
 uint32_t gguf_version(const struct gguf *gguf);
 uint64_t gguf_file_bytes(const struct gguf *gguf);
+const void *gguf_bytes(const struct gguf *gguf); /* the whole file, as it is mapped */
 
 size_t gguf_value_count(const struct gguf *gguf);
 const struct gguf_value *gguf_value_at(const struct gguf *gguf, size_t index);

@@ -56,7 +56,7 @@ static void cut(char **at, struct tensor *tensor, enum dtype dtype, int64_t rows
     *at += tensor->stride * rows;
 }
 
-static uint64_t step_bytes(const struct model_hparams *h, enum dtype residual, enum dtype activation)
+uint64_t forward_step_bytes(const struct model_hparams *h, enum dtype residual, enum dtype activation)
 {
     uint64_t row = row_bytes(residual, h->width) + row_bytes(activation, h->width) +
                    row_bytes(activation, qkv_columns(h)) +
@@ -65,7 +65,7 @@ static uint64_t step_bytes(const struct model_hparams *h, enum dtype residual, e
     return row * FORWARD_MAX_ROWS;
 }
 
-static uint64_t outputs_bytes(const struct model_hparams *h, enum dtype activation, int64_t outputs)
+uint64_t forward_output_bytes(const struct model_hparams *h, enum dtype activation, int64_t outputs)
 {
     return (uint64_t)outputs * (row_bytes(activation, h->width) + row_bytes(DT_F32, h->vocabulary));
 }
@@ -74,11 +74,11 @@ static ll_status reserve_outputs(struct forward *f, int64_t outputs, ll_error *e
 {
     if (outputs <= f->output_capacity)
         return LL_OK;
-    f->table->memory_free(f->backend, MEMORY_SCRATCH, f->output, f->output_bytes);
+    f->table->memory_free(f->backend, MEMORY_LOGITS, f->output, f->output_bytes);
     f->output = NULL;
     f->output_capacity = 0;
-    uint64_t bytes = outputs_bytes(f->hparams, f->backend->activation, outputs);
-    LL_TRY(f->table->memory_new(f->backend, MEMORY_SCRATCH, bytes, &f->output, error));
+    uint64_t bytes = forward_output_bytes(f->hparams, f->backend->activation, outputs);
+    LL_TRY(f->table->memory_new(f->backend, MEMORY_LOGITS, bytes, &f->output, error));
     f->output_bytes = bytes;
     f->output_capacity = outputs;
     char *at = f->output;
@@ -94,7 +94,7 @@ ll_status forward_open(struct backend *backend, const struct model_hparams *hpar
     if (!f)
         return error_nomem(error, "forward", sizeof *f);
     *f = (struct forward){.backend = backend, .table = backend->table, .hparams = hparams, .params = params};
-    f->scratch_bytes = step_bytes(hparams, backend->residual, backend->activation);
+    f->scratch_bytes = forward_step_bytes(hparams, backend->residual, backend->activation);
     ll_status status = f->table->memory_new(backend, MEMORY_SCRATCH, f->scratch_bytes, &f->scratch, error);
     if (status != LL_OK) {
         mem_free(f);
@@ -118,7 +118,7 @@ void forward_close(struct forward *f)
         return;
     f->table->memory_free(f->backend, MEMORY_SCRATCH, f->scratch, f->scratch_bytes);
     if (f->output)
-        f->table->memory_free(f->backend, MEMORY_SCRATCH, f->output, f->output_bytes);
+        f->table->memory_free(f->backend, MEMORY_LOGITS, f->output, f->output_bytes);
     mem_free(f);
 }
 

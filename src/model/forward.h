@@ -13,6 +13,9 @@ enum { FORWARD_MAX_ROWS = 512 }; /* tokens a step may hold; longer prompts are c
 ll_status forward_open(struct backend *backend, const struct model_hparams *hparams,
                        const struct model_params *params, struct forward **ret, ll_error *error);
 void forward_close(struct forward *forward);
+/* What forward_open takes, and what a step with so many output rows takes besides (it is kept). */
+uint64_t forward_step_bytes(const struct model_hparams *hparams, enum dtype residual, enum dtype activation);
+uint64_t forward_output_bytes(const struct model_hparams *hparams, enum dtype activation, int64_t outputs);
 /* caches: [layers]. logits: host, [output_count, vocabulary], may be NULL when there are no outputs.
  * On LL_CANCELLED and on errors the caches hold garbage in the step's rows only. */
 ll_status forward_run(struct forward *forward, const struct backend_step *step,

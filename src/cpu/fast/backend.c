@@ -23,7 +23,7 @@ bool buffer_need(struct fast *fast, struct buffer *buffer, uint64_t bytes)
         host_fail(&fast->host, LL_NOMEM, "cpu", "no memory for %zu bytes of working space", wanted);
         return false;
     }
-    atomic_fetch_add_explicit(&fast->host.used[MEMORY_SCRATCH], wanted - buffer->bytes, memory_order_relaxed);
+    host_count(&fast->host, MEMORY_SCRATCH, (int64_t)(wanted - buffer->bytes));
     mem_free(buffer->memory);
     *buffer = (struct buffer){memory, wanted};
     return true;
@@ -93,6 +93,7 @@ static ll_status fast_open(const struct backend_options *options, struct backend
     struct fast *fast = mem_new(1, sizeof *fast);
     if (!fast)
         return error_nomem(error, "cpu backend", sizeof *fast);
+    host_init(&fast->host);
     fast->kernels = kernels;
     describe(fast);
     ll_status status;

@@ -20,6 +20,7 @@ static ll_status reference_open(const struct backend_options *options, struct ba
     struct host *host = mem_new(1, sizeof *host);
     if (!host)
         return error_nomem(error, "reference backend", sizeof *host);
+    host_init(host);
     host->base = (struct backend){.table = &reference_backend, .activation = DT_F32, .residual = DT_F32,
                                   .block_tokens = 64, .host_memory = true};
     snprintf(host->base.name, sizeof host->base.name, "reference");
