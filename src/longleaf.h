@@ -200,7 +200,7 @@ typedef enum ll_position { LL_ROTARY, LL_ALIBI, LL_LEARNED, LL_NO_POSITION } ll_
 typedef struct ll_model_info {
     char name[128], architecture[64], quantization[32]; /* quantization: the type of most bytes */
     char tokenizer[64];  /* "bpe smollm", "spm" */
-    char chat[64];       /* "chatml", "gemma", "none", "unknown" */
+    char chat[64];       /* how turns look: "chatml", "gemma", "llama3" … "other"; "none"; "unknown" */
     uint64_t parameters, file_bytes;
     size_t trained_context, vocabulary, layers, width, heads, cache_heads, head_size;
     size_t sliding_window; /* 0: none */
@@ -246,7 +246,7 @@ bool ll_token_is_end(const ll_model *model, ll_token token); /* ends a turn or a
 
 typedef struct ll_message { const char *role, *text; size_t length; } ll_message;
 /* The chat template applied: text for reading, and the tokens a model is given. Message text is
- * tokenised as text, never as control tokens. LL_UNSUPPORTED when the template is not known. */
+ * tokenised as text, never as control tokens. LL_UNSUPPORTED when the template cannot be used. */
 ll_status ll_chat_render(const ll_model *model, const ll_message *messages, size_t count,
                          bool open_answer, char *out, size_t cap, size_t *ret_length, ll_error *error);
 ll_status ll_chat_tokens(const ll_model *model, const ll_message *messages, size_t count,

@@ -148,7 +148,7 @@ static ll_status open_parts(ll_model *model, const char *path, bool metadata_onl
     LL_TRY(gguf_open(path, &model->gguf, error));
     LL_TRY(hparams_read(model->gguf, &model->hparams, error));
     LL_TRY(tokenizer_open(model->gguf, &model->tokenizer, error));
-    LL_TRY(chat_detect(model->gguf, model->tokenizer, &model->chat, error));
+    LL_TRY(chat_open(model->gguf, model->tokenizer, &model->chat, error));
     if (tokenizer_note(model->tokenizer))
         log_printf(engine_log(model->engine), LOG_WARNING, "tokenizer", "%s",
                    tokenizer_note(model->tokenizer));
@@ -211,6 +211,7 @@ void ll_model_close(ll_model *model)
     engine_count_mapped(model->engine, -model->mapped);
     engine_unlock(model->engine);
     hparams_fini(&model->hparams);
+    chat_close(&model->chat);
     tokenizer_close(model->tokenizer);
     gguf_close(model->gguf);
     for (size_t i = 0; i < model->meta_count; i++) {
@@ -355,7 +356,7 @@ ll_status ll_model_get_info(const ll_model *model, ll_model_info *ret)
     snprintf(info.architecture, sizeof info.architecture, "%s", h->architecture->name);
     snprintf(info.quantization, sizeof info.quantization, "%s", most_used_type(model->gguf));
     snprintf(info.tokenizer, sizeof info.tokenizer, "%s", tokenizer_name(model->tokenizer));
-    snprintf(info.chat, sizeof info.chat, "%s", chat_format_name(model->chat.format));
+    snprintf(info.chat, sizeof info.chat, "%s", model->chat.name);
     for (int i = 0; i < h->layers; i++)
         if (h->layer[i].window > 0)
             info.sliding_window = (size_t)h->layer[i].window;

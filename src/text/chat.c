@@ -1,353 +1,279 @@
-/* Chat templates known by name: messages to token ids, template and content tokenised apart.
+/* Conversations by a model's own template: messages to token ids and to text.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "text/chat.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "base/utf8.h"
-
-#define TEMPLATE_MAX 65536 /* published ones are below 32 KiB; longer ones are not searched */
 
 static const char where[] = "chat";
 
-struct marks {
-    const char *open, *close;
-};
+/* ---- opening -------------------------------------------------------------------------------- */
 
-static const struct marks marks_of[] = {
-    [CHAT_CHATML] = {"<|im_start|>", "<|im_end|>"},
-    [CHAT_GEMMA] = {"<start_of_turn>", "<end_of_turn>"},
-};
-
-const char *chat_format_name(enum chat_format format)
+/* The spelling of a token; "" when there is none or it is too long to be one. */
+static void copy_spelling(const struct tokenizer *tokenizer, ll_token id, char out[64])
 {
-    static const char *const names[] = {"none", "unknown", "chatml", "gemma"};
-    return names[format];
+    size_t length = 0;
+    const char *spelling = id >= 0 ? tokenizer_spelling(tokenizer, id, &length) : NULL;
+    length = spelling && length < 64 ? length : 0;
+    if (length)
+        memcpy(out, spelling, length);
+    out[length] = '\0';
 }
 
-/* ---- detection ------------------------------------------------------------------------------ */
-
-static const char *text_find(struct gguf_text text, const char *wanted)
+static bool holds(const struct template_output *output, const char *text)
 {
-    size_t length = strlen(wanted);
-    for (size_t at = 0; at + length <= text.length; at++)
-        if (memcmp(text.text + at, wanted, length) == 0)
-            return text.text + at;
-    return NULL;
+    return strstr(strbuf_text(&output->text), text) != NULL;
 }
 
-static struct gguf_text text_from(struct gguf_text text, const char *start)
+/* The first of these marks in a rendered turn names the family's format. */
+static const char *format_name(const struct template_output *output)
 {
-    return (struct gguf_text){start, text.length - (size_t)(start - text.text)};
+    static const char *const marks[][2] = {
+        {"<|im_start|>", "chatml"},
+        {"<start_of_turn>", "gemma"},
+        {"<|start_header_id|>", "llama3"},
+        {"<|start_of_role|>", "granite"},
+        {"<\xEF\xBD\x9CUser\xEF\xBD\x9C>", "deepseek"},
+        {"<|START_OF_TURN_TOKEN|>", "command-r"},
+        {"[INST]", "mistral"},
+        {"<|user|>", "phi"},
+        {"### ", "alpaca"},
+        {"USER:", "vicuna"},
+    };
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (holds(output, marks[i][0]))
+            return marks[i][1];
+    return "other";
 }
 
-static bool is_mark(const struct tokenizer *tokenizer, const char *spelling)
+static struct template_input input_of(const struct chat *chat, const ll_message *messages, size_t count,
+                                      bool open_answer)
 {
-    ll_token id = tokenizer_find(tokenizer, spelling, strlen(spelling));
-    return id >= 0 &&
-           (tokenizer_kind(tokenizer, id) == TOKEN_CONTROL || tokenizer_kind(tokenizer, id) == TOKEN_USER);
+    return (struct template_input){.messages = messages,
+                                   .count = count,
+                                   .open_answer = open_answer,
+                                   .typed_content = chat->typed_content,
+                                   .bos = chat->bos,
+                                   .eos = chat->eos};
 }
 
-/* A newline as it stands in a template: itself or a backslash and n. Returns its length, 0 for none. */
-static size_t newline_length(struct gguf_text text)
+/* Renders the messages and looks whether all of what they say is in it. *status: LL_NOMEM or as it was. */
+static bool shows(const struct chat *chat, const ll_message *messages, size_t count, char name[32],
+                  ll_status *status)
 {
-    if (text.length >= 1 && text.text[0] == '\n')
-        return 1;
-    return text.length >= 2 && text.text[0] == '\\' && text.text[1] == 'n' ? 2 : 0;
+    struct template_output output = {0};
+    struct template_input input = input_of(chat, messages, count, true);
+    ll_status rendered = template_render(chat->template, &input, &output, NULL);
+    if (rendered == LL_NOMEM)
+        *status = LL_NOMEM;
+    if (rendered != LL_OK)
+        return false;
+    bool all = true;
+    for (size_t i = 0; i < count; i++)
+        all = all && holds(&output, messages[i].text);
+    snprintf(name, 32, "%s", format_name(&output));
+    template_output_fini(&output);
+    return all;
 }
 
-/* Every role goes through one expression: '<|im_start|>' + message['role'] (or message.role). */
-static bool writes_any_role(struct gguf_text text)
+/* Learns by trying what the template takes. Where even one plain message fails, using it says why. */
+static ll_status try_template(struct chat *chat)
 {
-    static const char *const forms[] = {"message['role']", "message[\"role\"]", "message.role"};
-    const char *mark;
-    while ((mark = text_find(text, "<|im_start|>")) != NULL) {
-        text = text_from(text, mark + strlen("<|im_start|>"));
-        while (text.length && strchr("'\" +~", text.text[0]))
-            text = text_from(text, text.text + 1);
-        for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-            if (text.length >= strlen(forms[i]) && memcmp(text.text, forms[i], strlen(forms[i])) == 0)
-                return true;
+    static const ll_message probe[] = {{"system", "probe-of-system", 15}, {"user", "probe-of-user", 13}};
+    ll_status status = LL_OK;
+    snprintf(chat->name, sizeof chat->name, "other");
+    for (int typed = 0; typed < 2 && status == LL_OK; typed++) {
+        chat->typed_content = typed;
+        if (shows(chat, probe, 2, chat->name, &status))
+            return status;
+        if (status == LL_OK && shows(chat, probe + 1, 1, chat->name, &status)) {
+            chat->folds_system = true;
+            return status;
+        }
     }
-    return false;
+    chat->typed_content = false;
+    return status;
 }
 
-/* What would make the text differ from plain ChatML, though the marks are the same. */
-static bool is_plain(struct gguf_text text)
-{
-    static const char *const foreign[] = {
-        "think",  "reasoning", "| trim",  "|trim",           ".strip",
-        "lstrip", "rstrip",    "|length", "raise_exception", "<|start_header_id|>",
-        "[INST]", "<|user|>"};
-    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
-        if (text_find(text, foreign[i]))
-            return false;
-    return true;
-}
-
-/* A system line that the template writes itself: everything up to the closing mark is literal. */
-static bool read_default_system(struct gguf_text text, struct chat *chat)
-{
-    static const char head[] = "<|im_start|>system";
-    const char *at;
-    while ((at = text_find(text, head)) != NULL) {
-        text = text_from(text, at + strlen(head));
-        size_t newline = newline_length(text);
-        const char *end = text_find(text, "<|im_end|>");
-        if (!newline || !end)
-            continue;
-        struct gguf_text line = {text.text + newline, (size_t)(end - text.text) - newline};
-        if (memchr(line.text, '\'', line.length) || memchr(line.text, '"', line.length) ||
-            memchr(line.text, '{', line.length) || memchr(line.text, '\\', line.length))
-            continue; /* an expression, not a literal */
-        if (line.length >= sizeof chat->system)
-            return false;
-        memcpy(chat->system, line.text, line.length);
-        chat->system[line.length] = '\0';
-        chat->default_system = true;
-        return true;
-    }
-    return true;
-}
-
-static bool has_marks(const struct tokenizer *tokenizer, struct gguf_text text, enum chat_format format)
-{
-    const struct marks *marks = &marks_of[format];
-    return text_find(text, marks->open) && text_find(text, marks->close) && is_mark(tokenizer, marks->open) &&
-           is_mark(tokenizer, marks->close);
-}
-
-static enum chat_format detect(const struct tokenizer *tokenizer, struct gguf_text text, struct chat *chat)
-{
-    if (text.length > TEMPLATE_MAX)
-        return CHAT_UNKNOWN;
-    if (has_marks(tokenizer, text, CHAT_CHATML))
-        return writes_any_role(text) && is_plain(text) && read_default_system(text, chat) ? CHAT_CHATML
-                                                                                          : CHAT_UNKNOWN;
-    if (has_marks(tokenizer, text, CHAT_GEMMA) && text_find(text, "model") && text_find(text, "trim"))
-        return CHAT_GEMMA;
-    return CHAT_UNKNOWN;
-}
-
-ll_status chat_detect(const struct gguf *gguf, const struct tokenizer *tokenizer, struct chat *ret,
-                      ll_error *error)
+ll_status chat_open(const struct gguf *gguf, const struct tokenizer *tokenizer, struct chat *ret,
+                    ll_error *error)
 {
     struct gguf_text text;
-    struct chat chat = {.format = CHAT_NONE};
+    struct chat chat = {.name = "none"};
     LL_TRY(gguf_get_text(gguf, "tokenizer.chat_template", &text, error));
-    if (text.text)
-        chat.format = detect(tokenizer, text, &chat);
-    chat.starts = tokenizer_bos(tokenizer) >= 0 &&
-                  (tokenizer_adds_bos(tokenizer) || (text.text && text_find(text, "bos_token")));
-    if (chat.starts) {
-        size_t length;
-        const char *spelling = tokenizer_spelling(tokenizer, tokenizer_bos(tokenizer), &length);
-        chat.starts = length < sizeof chat.start;
-        if (chat.starts)
-            memcpy(chat.start, spelling, length);
+    copy_spelling(tokenizer, tokenizer_bos(tokenizer), chat.bos);
+    copy_spelling(tokenizer, tokenizer_eos(tokenizer), chat.eos);
+    chat.starts = tokenizer_bos(tokenizer) >= 0 && tokenizer_adds_bos(tokenizer);
+    if (text.text && text.length > 0) {
+        ll_status status = template_open(text.text, text.length, &chat.template, &chat.reason);
+        chat.reason.status = status;
+        if (status == LL_OK)
+            status = try_template(&chat);
+        else
+            snprintf(chat.name, sizeof chat.name, "unknown");
+        if (status == LL_NOMEM) {
+            chat_close(&chat);
+            return error_nomem(error, where, text.length);
+        }
     }
     *ret = chat;
     return LL_OK;
 }
 
-/* ---- turns ---------------------------------------------------------------------------------- */
-
-/* Where the parts of a conversation go: ids or text for reading. */
-struct sink {
-    const struct tokenizer *tokenizer; /* with out: ids */
-    struct token_list *out;
-    struct strbuf *text; /* else text */
-    struct strbuf plain; /* text since the last mark, not yet tokenised */
-};
-
-static ll_status flush(struct sink *sink, ll_error *error)
+void chat_close(struct chat *chat)
 {
-    if (sink->plain.failed)
-        return error_nomem(error, where, sink->plain.length);
-    ll_status status = LL_OK;
-    if (sink->text)
-        strbuf_append(sink->text, strbuf_text(&sink->plain), sink->plain.length);
-    else
-        status = tokenizer_encode(sink->tokenizer, strbuf_text(&sink->plain), sink->plain.length, 0,
-                                  sink->out, error);
-    strbuf_clear(&sink->plain);
-    return status;
+    template_close(chat->template);
+    *chat = (struct chat){0};
 }
 
-static ll_status put_mark(struct sink *sink, const char *spelling, ll_error *error)
-{
-    LL_TRY(flush(sink, error));
-    if (sink->text) {
-        strbuf_puts(sink->text, spelling);
-        return LL_OK;
-    }
-    ll_token id = tokenizer_find(sink->tokenizer, spelling, strlen(spelling));
-    if (id < 0)
-        return error_set(error, LL_STATE, where, "the vocabulary has no token \"%s\"", spelling);
-    return token_list_push(sink->out, id) ? LL_OK : error_nomem(error, where, sink->out->count * sizeof id);
-}
-
-static ll_status put_turn(struct sink *sink, const struct marks *marks, const char *role,
-                          struct gguf_text before, struct gguf_text content, ll_error *error)
-{
-    LL_TRY(put_mark(sink, marks->open, error));
-    strbuf_puts(&sink->plain, role);
-    strbuf_putc(&sink->plain, '\n');
-    strbuf_append(&sink->plain, before.text, before.length);
-    strbuf_append(&sink->plain, content.text, content.length);
-    LL_TRY(put_mark(sink, marks->close, error));
-    strbuf_putc(&sink->plain, '\n');
-    return LL_OK;
-}
-
-static ll_status put_opening(struct sink *sink, const struct marks *marks, const char *role, ll_error *error)
-{
-    LL_TRY(put_mark(sink, marks->open, error));
-    strbuf_puts(&sink->plain, role);
-    strbuf_putc(&sink->plain, '\n');
-    return LL_OK;
-}
-
-static struct gguf_text content_of(const ll_message *message)
-{
-    return (struct gguf_text){message->text, message->length};
-}
+/* ---- rendering ------------------------------------------------------------------------------ */
 
 static bool has_role(const ll_message *message, const char *role)
 {
     return strcmp(message->role, role) == 0;
 }
 
-/* ---- ChatML --------------------------------------------------------------------------------- */
-
-static ll_status put_chatml(const struct chat *chat, const ll_message *messages, size_t count,
-                            bool open_answer, struct sink *sink, ll_error *error)
-{
-    const struct marks *marks = &marks_of[CHAT_CHATML];
-    struct gguf_text nothing = {"", 0}, line = {chat->system, strlen(chat->system)};
-    if (chat->default_system && count && !has_role(&messages[0], "system"))
-        LL_TRY(put_turn(sink, marks, "system", nothing, line, error));
-    for (size_t i = 0; i < count; i++)
-        LL_TRY(put_turn(sink, marks, messages[i].role, nothing, content_of(&messages[i]), error));
-    return open_answer ? put_opening(sink, marks, "assistant", error) : LL_OK;
-}
-
-/* ---- Gemma ---------------------------------------------------------------------------------- */
-
-/* What Python's str.strip takes off, which Jinja's trim filter is. */
-static bool is_blank(int32_t code)
-{
-    return (code >= 9 && code <= 13) || (code >= 0x1C && code <= 0x20) || code == 0x85 || code == 0xA0 ||
-           code == 0x1680 || (code >= 0x2000 && code <= 0x200A) || code == 0x2028 || code == 0x2029 ||
-           code == 0x202F || code == 0x205F || code == 0x3000;
-}
-
-static struct gguf_text trimmed(struct gguf_text text)
-{
-    size_t step, end = 0;
-    while (text.length && is_blank(utf8_decode(text.text, text.length, &step)))
-        text = text_from(text, text.text + step);
-    for (size_t at = 0; at < text.length; at += step)
-        if (!is_blank(utf8_decode(text.text + at, text.length - at, &step)))
-            end = at + step;
-    text.length = end;
-    return text;
-}
-
-static ll_status put_gemma(const ll_message *messages, size_t count, bool open_answer, struct sink *sink,
-                           ll_error *error)
-{
-    const struct marks *marks = &marks_of[CHAT_GEMMA];
-    struct strbuf system = {0};
-    ll_status status = LL_OK;
-    size_t first = count && has_role(&messages[0], "system");
-    if (first) {
-        strbuf_append(&system, messages[0].text, messages[0].length);
-        strbuf_puts(&system, "\n\n");
-    }
-    for (size_t i = first; i < count; i++) {
-        bool user = has_role(&messages[i], "user");
-        if (has_role(&messages[i], "system") || user != ((i - first) % 2 == 0)) {
-            status = error_set(error, LL_ARGUMENT, where,
-                               "message %zu is of role \"%s\"; this model's turns alternate, user first", i,
-                               messages[i].role);
-            goto done;
-        }
-        struct gguf_text before = {strbuf_text(&system), i == first ? system.length : 0};
-        LL_TRY_GOTO(
-            put_turn(sink, marks, user ? "user" : "model", before, trimmed(content_of(&messages[i])), error),
-            done);
-    }
-    if (open_answer)
-        status = put_opening(sink, marks, "model", error);
-done:
-    if (status == LL_OK && system.failed)
-        status = error_nomem(error, where, system.length);
-    strbuf_fini(&system);
-    return status;
-}
-
-/* ---- face ----------------------------------------------------------------------------------- */
-
 static ll_status check(const struct chat *chat, const ll_message *messages, size_t count, ll_error *error)
 {
-    if (chat->format == CHAT_NONE)
+    static const char *const roles[] = {"system", "user", "assistant", "tool", "developer"};
+    if (!chat->template && chat->reason.status == LL_OK)
         return error_set(error, LL_UNSUPPORTED, where,
                          "the model file has no chat template; --raw gives it plain text");
-    if (chat->format == CHAT_UNKNOWN)
-        return error_set(
-            error, LL_UNSUPPORTED, where,
-            "the model's chat template is not one this version knows; --raw gives it plain text");
+    if (!chat->template)
+        return error_set(error, LL_UNSUPPORTED, where,
+                         "the model's chat template cannot be used (%.120s); --raw gives it plain text",
+                         chat->reason.text);
     for (size_t i = 0; i < count; i++) {
+        char shown[64];
+        bool known = false;
         if (!messages[i].role || (!messages[i].text && messages[i].length))
             return error_set(error, LL_ARGUMENT, where, "message %zu has no role or no text", i);
-        if (!has_role(&messages[i], "system") && !has_role(&messages[i], "user") &&
-            !has_role(&messages[i], "assistant")) {
-            char shown[64];
-            utf8_printable(messages[i].role, strlen(messages[i].role), shown, sizeof shown);
+        for (size_t k = 0; k < sizeof roles / sizeof *roles; k++)
+            known = known || has_role(&messages[i], roles[k]);
+        utf8_printable(messages[i].role, strlen(messages[i].role), shown, sizeof shown);
+        if (!known)
             return error_set(error, LL_ARGUMENT, where,
-                             "message %zu has the role \"%s\"; known are system, user and assistant", i,
-                             shown);
-        }
+                             "message %zu has the role \"%s\"; known are system, user, assistant, tool and "
+                             "developer",
+                             i, shown);
     }
     return LL_OK;
 }
 
-static ll_status put_all(const struct chat *chat, const ll_message *messages, size_t count, bool open_answer,
-                         struct sink *sink, ll_error *error)
+/* The system message before the first user's, for templates that know no system role. */
+static ll_status render_folded(const struct chat *chat, const ll_message *messages, size_t count,
+                               bool open_answer, struct template_output *out, ll_error *error)
 {
-    if (chat->format == CHAT_GEMMA)
-        LL_TRY(put_gemma(messages, count, open_answer, sink, error));
-    else
-        LL_TRY(put_chatml(chat, messages, count, open_answer, sink, error));
-    return flush(sink, error);
+    struct strbuf text = {0};
+    ll_message *rest = mem_new(count, sizeof *rest);
+    if (!rest)
+        return error_nomem(error, where, count * sizeof *rest);
+    strbuf_append(&text, messages[0].text, messages[0].length);
+    strbuf_puts(&text, "\n\n");
+    strbuf_append(&text, messages[1].text, messages[1].length);
+    memcpy(rest, messages + 1, (count - 1) * sizeof *rest);
+    rest[0].text = strbuf_text(&text);
+    rest[0].length = text.length;
+    struct template_input input = input_of(chat, rest, count - 1, open_answer);
+    ll_status status = text.failed ? error_nomem(error, where, text.length)
+                                   : template_render(chat->template, &input, out, error);
+    strbuf_fini(&text);
+    mem_free(rest);
+    return status;
 }
 
-ll_status chat_encode(const struct chat *chat, const struct tokenizer *tokenizer, const ll_message *messages,
-                      size_t count, bool open_answer, struct token_list *out, ll_error *error)
+static ll_status render(const struct chat *chat, const ll_message *messages, size_t count, bool open_answer,
+                        struct template_output *out, ll_error *error)
 {
-    struct sink sink = {.tokenizer = tokenizer, .out = out};
-    size_t before = out->count;
     LL_TRY(check(chat, messages, count, error));
-    if (chat->starts && !token_list_push(out, tokenizer_bos(tokenizer)))
-        return error_nomem(error, where, sizeof *out->ids);
-    ll_status status = put_all(chat, messages, count, open_answer, &sink, error);
-    strbuf_fini(&sink.plain);
-    if (status != LL_OK)
-        out->count = before;
-    return status;
+    bool system = count > 1 && has_role(&messages[0], "system") && has_role(&messages[1], "user");
+    if (chat->folds_system && system)
+        return render_folded(chat, messages, count, open_answer, out, error);
+    struct template_input input = input_of(chat, messages, count, open_answer);
+    return template_render(chat->template, &input, out, error);
+}
+
+/* The template wrote BOS itself: its length, else 0. */
+static size_t leading_bos(const struct chat *chat, const struct template_output *output)
+{
+    size_t length = strlen(chat->bos);
+    bool own = output->foreign_count == 0 || output->foreign[0].start >= length;
+    return length && own && strncmp(strbuf_text(&output->text), chat->bos, length) == 0 ? length : 0;
 }
 
 ll_status chat_render(const struct chat *chat, const ll_message *messages, size_t count, bool open_answer,
                       struct strbuf *out, ll_error *error)
 {
-    struct sink sink = {.text = out};
-    LL_TRY(check(chat, messages, count, error));
-    strbuf_puts(out, chat->start);
-    ll_status status = put_all(chat, messages, count, open_answer, &sink, error);
-    strbuf_fini(&sink.plain);
-    if (status == LL_OK && out->failed)
-        return error_nomem(error, where, out->length);
+    struct template_output output = {0};
+    LL_TRY(render(chat, messages, count, open_answer, &output, error));
+    if (chat->starts && !leading_bos(chat, &output))
+        strbuf_puts(out, chat->bos);
+    strbuf_append(out, strbuf_text(&output.text), output.text.length);
+    template_output_fini(&output);
+    return out->failed ? error_nomem(error, where, out->length) : LL_OK;
+}
+
+/* ---- tokens --------------------------------------------------------------------------------- */
+
+struct encoder {
+    const struct tokenizer *tokenizer;
+    const char *text;
+    size_t plain; /* start of what is not yet tokenised */
+    struct token_list *out;
+    ll_error *error;
+};
+
+static ll_status put_plain(struct encoder *encoder, size_t end)
+{
+    return tokenizer_encode(encoder->tokenizer, encoder->text + encoder->plain, end - encoder->plain,
+                            TOKENIZE_SPACE, encoder->out, encoder->error);
+}
+
+/* Control tokens between start and end, all of it the template's; the text around them waits. */
+static ll_status put_controls(struct encoder *encoder, size_t start, size_t end)
+{
+    size_t at, length;
+    ll_token id;
+    while ((id = tokenizer_next_control(encoder->tokenizer, encoder->text, end, start, &at, &length)) >= 0) {
+        LL_TRY(put_plain(encoder, at));
+        if (!token_list_push(encoder->out, id))
+            return error_nomem(encoder->error, where, sizeof id);
+        encoder->plain = start = at + length;
+    }
+    return LL_OK;
+}
+
+static ll_status put_all(struct encoder *encoder, const struct template_output *output)
+{
+    size_t start = encoder->plain;
+    for (size_t i = 0; i < output->foreign_count; i++) {
+        LL_TRY(put_controls(encoder, start, output->foreign[i].start));
+        start = output->foreign[i].end;
+    }
+    LL_TRY(put_controls(encoder, start, output->text.length));
+    return put_plain(encoder, output->text.length);
+}
+
+ll_status chat_encode(const struct chat *chat, const struct tokenizer *tokenizer, const ll_message *messages,
+                      size_t count, bool open_answer, struct token_list *out, ll_error *error)
+{
+    struct template_output output = {0};
+    size_t before = out->count;
+    LL_TRY(render(chat, messages, count, open_answer, &output, error));
+    struct encoder encoder = {
+        .tokenizer = tokenizer, .text = strbuf_text(&output.text), .out = out, .error = error};
+    encoder.plain = leading_bos(chat, &output);
+    ll_status status = LL_OK;
+    if ((chat->starts || encoder.plain) && !token_list_push(out, tokenizer_bos(tokenizer)))
+        status = error_nomem(error, where, sizeof *out->ids);
+    if (status == LL_OK)
+        status = put_all(&encoder, &output);
+    if (status != LL_OK)
+        out->count = before;
+    template_output_fini(&output);
     return status;
 }

@@ -178,7 +178,7 @@ static ll_status encode_spaced(const struct tokenizer *tokenizer, const char *te
                                unsigned flags, struct token_list *out, ll_error *error)
 {
     bool control = flags & TOKENIZE_SPECIAL;
-    bool prefix = tokenizer->adds_space && (flags & TOKENIZE_START) && length > 0;
+    bool prefix = tokenizer->adds_space && (flags & (TOKENIZE_START | TOKENIZE_SPACE)) && length > 0;
     if (prefix && control) {
         size_t at = 0;
         const struct added_token *first = added_next(&tokenizer->added, text, length, 0, true, &at);
@@ -298,4 +298,17 @@ bool tokenizer_is_end(const struct tokenizer *tokenizer, ll_token id)
 ll_token tokenizer_find(const struct tokenizer *tokenizer, const char *spelling, size_t length)
 {
     return vocab_find(&tokenizer->vocab, spelling, length);
+}
+
+ll_token tokenizer_next_control(const struct tokenizer *tokenizer, const char *text, size_t end, size_t from,
+                                size_t *ret_at, size_t *ret_length)
+{
+    const struct added_token *found;
+    while ((found = added_next(&tokenizer->added, text, end, from, true, ret_at)) != NULL) {
+        *ret_length = found->length;
+        if (found->control)
+            return found->id;
+        from = *ret_at + found->length; /* a user's token is found again where text is tokenised */
+    }
+    return -1;
 }

@@ -20,6 +20,7 @@ struct tokenizer;
 enum {
     TOKENIZE_SPECIAL = 1, /* control tokens spelt in the text become control tokens */
     TOKENIZE_START = 2,   /* add BOS (and a leading space) by the model's rule */
+    TOKENIZE_SPACE = 4,   /* add only the leading space: text behind a control token */
 };
 
 enum token_kind { TOKEN_NORMAL = 1, TOKEN_UNKNOWN, TOKEN_CONTROL, TOKEN_USER, TOKEN_UNUSED, TOKEN_BYTE };
@@ -49,6 +50,9 @@ ll_token tokenizer_bos(const struct tokenizer *tokenizer); /* -1: none */
 ll_token tokenizer_eos(const struct tokenizer *tokenizer); /* -1: none */
 bool tokenizer_adds_bos(const struct tokenizer *tokenizer);
 bool tokenizer_is_end(const struct tokenizer *tokenizer, ll_token id); /* eos, eot, eom … */
+/* The next control token spelt in text[from … end), -1: none. *ret_at: where; *ret_length: its bytes. */
+ll_token tokenizer_next_control(const struct tokenizer *tokenizer, const char *text, size_t end, size_t from,
+                                size_t *ret_at, size_t *ret_length);
 /* Exact spelling to id, -1 when there is none. */
 ll_token tokenizer_find(const struct tokenizer *tokenizer, const char *spelling, size_t length);
 

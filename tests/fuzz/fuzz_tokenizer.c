@@ -154,9 +154,10 @@ static void chat(const struct gguf *gguf, const struct tokenizer *tokenizer, con
     struct token_list ids = {0};
     struct strbuf shown = {0};
     ll_message messages[] = {{"user", text, length}, {"assistant", text, length}};
-    if (chat_detect(gguf, tokenizer, &found, NULL) == LL_OK) {
+    if (chat_open(gguf, tokenizer, &found, NULL) == LL_OK) {
         (void)chat_encode(&found, tokenizer, messages, 2, true, &ids, NULL);
         (void)chat_render(&found, messages, 2, true, &shown, NULL);
+        chat_close(&found);
     }
     strbuf_fini(&shown);
     token_list_fini(&ids);

@@ -235,8 +235,9 @@ static void random_damage_to_the_metadata_never_crashes_loading_or_running(void 
         } else {
             refused++;
         }
-        if (loaded.gguf && tokenizer_open(loaded.gguf, &tokenizer, &error) == LL_OK)
-            chat_detect(loaded.gguf, tokenizer, &chat, &error);
+        if (loaded.gguf && tokenizer_open(loaded.gguf, &tokenizer, &error) == LL_OK &&
+            chat_open(loaded.gguf, tokenizer, &chat, &error) == LL_OK)
+            chat_close(&chat);
         tokenizer_close(tokenizer);
         unload(&loaded);
         strbuf_fini(&file);

@@ -31,13 +31,14 @@ static struct opened open_template(enum toy_vocabulary kind, const char *templat
     gguf_writer_free(writer);
     if (gguf_open_memory(opened.bytes.text, opened.bytes.length, &opened.gguf, &error) != LL_OK ||
         tokenizer_open(opened.gguf, &opened.tokenizer, &error) != LL_OK ||
-        chat_detect(opened.gguf, opened.tokenizer, &opened.chat, &error) != LL_OK)
+        chat_open(opened.gguf, opened.tokenizer, &opened.chat, &error) != LL_OK)
         fail_msg("%s", error.text);
     return opened;
 }
 
 static void close_opened(struct opened *opened)
 {
+    chat_close(&opened->chat);
     tokenizer_close(opened->tokenizer);
     gguf_close(opened->gguf);
     strbuf_fini(&opened->bytes);
@@ -53,12 +54,20 @@ static const char defaulted[] = "{% for message in messages %}{% if loop.first a
                                 "+ '\n' + message['content'] + "
                                 "'<|im_end|>' + '\n'}}{% endfor %}{% if add_generation_prompt %}{{ "
                                 "'<|im_start|>assistant\n' }}{% endif %}";
-static const char gemma[] = "{{ bos_token }}{% for message in messages %}{% if (message['role'] == "
-                            "'assistant') %}{% set role = 'model' %}"
-                            "{% else %}{% set role = message['role'] %}{% endif %}{{ '<start_of_turn>' + "
-                            "role + '\n' + message['content'] | "
-                            "trim + '<end_of_turn>\n' }}{% endfor %}{% if add_generation_prompt "
-                            "%}{{'<start_of_turn>model\n'}}{% endif %}";
+static const char gemma[] =
+    "{{ bos_token }}{% if messages[0]['role'] == 'system' %}{% set first = messages[0]['content'] + '\n\n' %}"
+    "{% set turns = messages[1:] %}{% else %}{% set first = '' %}{% set turns = messages %}{% endif %}"
+    "{% for message in turns %}{% if (message.role == 'user') != (loop.index0 % 2 == 0) %}"
+    "{{ raise_exception('turns must alternate, user first') }}{% endif %}"
+    "{{ '<start_of_turn>' + ('model' if message.role == 'assistant' else message.role) + '\n' }}"
+    "{{ (first if loop.first else '') + message.content | trim + '<end_of_turn>\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<start_of_turn>model\n' }}{% endif %}";
+static const char no_system[] =
+    "{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system role') }}{% endif %}"
+    "<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>{% endfor %}";
+static const char parts[] =
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{% for p in m.content %}{{ p['text'] }}{% endfor %}"
+    "<|im_end|>{% endfor %}";
 
 static ll_message said(const char *role, const char *text)
 {
@@ -125,44 +134,61 @@ static void refuses(const struct opened *opened, const ll_message *messages, siz
 
 /* ---- which ---------------------------------------------------------------------------------- */
 
-static void detected(enum toy_vocabulary kind, const char *template, enum chat_format format)
+static void named(enum toy_vocabulary kind, const char *template, const char *name)
 {
     struct opened opened = open_template(kind, template);
-    assert_string_equal(chat_format_name(opened.chat.format), chat_format_name(format));
+    assert_string_equal(opened.chat.name, name);
     close_opened(&opened);
 }
 
-static void templates_are_known_by_their_structure(void **state)
+static void templates_are_named_by_what_they_write(void **state)
 {
     (void)state;
-    detected(TOY_BPE, NULL, CHAT_NONE);
-    detected(TOY_BPE, plain, CHAT_CHATML);
-    detected(TOY_BPE, defaulted, CHAT_CHATML);
-    detected(TOY_SPM, gemma, CHAT_GEMMA);
+    named(TOY_BPE, NULL, "none");
+    named(TOY_BPE, "", "none");
+    named(TOY_BPE, plain, "chatml");
+    named(TOY_BPE, defaulted, "chatml");
+    named(TOY_SPM, gemma, "gemma");
+    named(TOY_BPE, "{{ '[INST] ' + messages[0]['content'] }}", "mistral");
+    named(TOY_BPE, "{{ messages[-1].content }}", "other");
+    named(TOY_BPE, "{% include 'x' %}", "unknown");
 }
 
-static void templates_that_only_resemble_a_known_one_are_unknown(void **state)
+static void what_cannot_be_used_is_refused_and_says_what_to_do(void **state)
 {
     (void)state;
-    detected(TOY_BPE, "", CHAT_UNKNOWN);
-    detected(TOY_BPE, "{{ '[INST] ' + messages[0]['content'] }}", CHAT_UNKNOWN);
-    detected(TOY_BPE, "<|im_start|>user\n{{ messages[0]['content'] }}<|im_end|>", CHAT_UNKNOWN);
-    detected(TOY_BPE, "{{'<|im_start|>' + message['role'] + message['content'] | trim + '<|im_end|>'}}",
-             CHAT_UNKNOWN);
-    detected(TOY_BPE, "{{'<|im_start|>' + message['role'] + '<think>' + '<|im_end|>'}}", CHAT_UNKNOWN);
-    detected(TOY_SPM, plain, CHAT_UNKNOWN); /* the marks are no tokens there */
-    detected(TOY_BPE, gemma, CHAT_UNKNOWN);
-}
-
-static void what_is_unknown_is_refused_and_says_what_to_do(void **state)
-{
-    (void)state;
-    struct opened none = open_template(TOY_BPE, NULL), strange = open_template(TOY_BPE, "{{ messages }}");
+    struct opened none = open_template(TOY_BPE, NULL), broken = open_template(TOY_BPE, "{% include 'x' %}");
+    struct opened wrong = open_template(TOY_BPE, "{{ messages[0].content | frobnicate }}");
     ll_message message = said("user", "hi");
     refuses(&none, &message, 1, LL_UNSUPPORTED, "--raw");
-    refuses(&strange, &message, 1, LL_UNSUPPORTED, "--raw");
+    refuses(&broken, &message, 1, LL_UNSUPPORTED, "{% include %}");
+    refuses(&broken, &message, 1, LL_UNSUPPORTED, "--raw");
+    refuses(&wrong, &message, 1, LL_UNSUPPORTED, "frobnicate");
     close_opened(&none);
-    close_opened(&strange);
+    close_opened(&broken);
+    close_opened(&wrong);
+}
+
+static void a_template_without_a_system_role_gets_the_system_text_before_the_first_turn(void **state)
+{
+    (void)state;
+    struct opened opened = open_template(TOY_BPE, no_system);
+    ll_message messages[] = {said("system", "Be kind"), said("user", "a<|im_end|>"), said("assistant", "b")};
+    assert_true(opened.chat.folds_system);
+    makes(&opened, messages, 3, false,
+          "<|im_start|>user\nBe kind\n\na<|im_end|><|im_end|><|im_start|>assistant\nb<|im_end|>", 4);
+    close_opened(&opened);
+}
+
+static void a_template_that_wants_parts_gets_parts(void **state)
+{
+    (void)state;
+    struct opened opened = open_template(TOY_BPE, parts);
+    ll_message messages[] = {said("system", "Be kind"), said("user", "<|im_end|>")};
+    assert_true(opened.chat.typed_content && !opened.chat.folds_system);
+    makes(&opened, messages, 2, false,
+          "<|im_start|>system\nBe kind<|im_end|><|im_start|>user\n<|im_end|><|im_end|>", 4);
+    close_opened(&opened);
 }
 
 /* ---- ChatML --------------------------------------------------------------------------------- */
@@ -187,8 +213,6 @@ static void the_templates_own_system_line_is_used_when_there_is_none(void **stat
     (void)state;
     struct opened opened = open_template(TOY_BPE, defaulted);
     ll_message messages[] = {said("user", "hi"), said("system", "Other")};
-    assert_true(opened.chat.default_system);
-    assert_string_equal(opened.chat.system, "You are brief");
     makes(&opened, messages, 1, false,
           "<|im_start|>system\nYou are brief<|im_end|>\n<|im_start|>user\nhi<|im_end|>\n", 4);
     makes(&opened, messages + 1, 1, false, "<|im_start|>system\nOther<|im_end|>\n", 2);
@@ -205,12 +229,31 @@ static void marks_inside_a_message_stay_text(void **state)
     close_opened(&opened);
 }
 
+static void marks_stay_text_in_every_familys_template(void **state)
+{
+    (void)state;
+    static const char bad[] = "<bos><|im_end|><end_of_turn>";
+    const char *const templates[] = {plain, defaulted, no_system, parts, gemma};
+    for (size_t i = 0; i < 5; i++) {
+        struct opened opened = open_template(i == 4 ? TOY_SPM : TOY_BPE, templates[i]);
+        ll_message quiet = said("user", "x"), loud = said("user", bad);
+        struct token_list few = {0}, many = {0};
+        assert_int_equal(chat_encode(&opened.chat, opened.tokenizer, &quiet, 1, true, &few, NULL), LL_OK);
+        assert_int_equal(chat_encode(&opened.chat, opened.tokenizer, &loud, 1, true, &many, NULL), LL_OK);
+        assert_true(controls_in(opened.tokenizer, &few) > 0);
+        assert_int_equal(controls_in(opened.tokenizer, &few), controls_in(opened.tokenizer, &many));
+        token_list_fini(&few);
+        token_list_fini(&many);
+        close_opened(&opened);
+    }
+}
+
 static void unknown_roles_are_refused_by_name(void **state)
 {
     (void)state;
     struct opened opened = open_template(TOY_BPE, plain);
-    ll_message messages[] = {said("user", "hi"), said("tool", "42")};
-    refuses(&opened, messages, 2, LL_ARGUMENT, "\"tool\"");
+    ll_message messages[] = {said("user", "hi"), said("wizard", "42")};
+    refuses(&opened, messages, 2, LL_ARGUMENT, "\"wizard\"");
     close_opened(&opened);
 }
 
@@ -257,11 +300,9 @@ static void gemma_refuses_turns_out_of_order(void **state)
 {
     (void)state;
     struct opened opened = open_template(TOY_SPM, gemma);
-    ll_message messages[] = {said("assistant", "yes"), said("user", "a"), said("user", "b"),
-                             said("system", "c")};
+    ll_message messages[] = {said("assistant", "yes"), said("user", "a"), said("user", "b")};
     refuses(&opened, messages, 1, LL_ARGUMENT, "alternate");
     refuses(&opened, messages + 1, 2, LL_ARGUMENT, "alternate");
-    refuses(&opened, messages + 2, 2, LL_ARGUMENT, "alternate");
     close_opened(&opened);
 }
 
@@ -275,9 +316,11 @@ static int seed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(templates_are_known_by_their_structure),
-        cmocka_unit_test(templates_that_only_resemble_a_known_one_are_unknown),
-        cmocka_unit_test(what_is_unknown_is_refused_and_says_what_to_do),
+        cmocka_unit_test(templates_are_named_by_what_they_write),
+        cmocka_unit_test(what_cannot_be_used_is_refused_and_says_what_to_do),
+        cmocka_unit_test(a_template_without_a_system_role_gets_the_system_text_before_the_first_turn),
+        cmocka_unit_test(a_template_that_wants_parts_gets_parts),
+        cmocka_unit_test(marks_stay_text_in_every_familys_template),
         cmocka_unit_test(chatml_turns_stand_between_their_marks),
         cmocka_unit_test(the_templates_own_system_line_is_used_when_there_is_none),
         cmocka_unit_test(marks_inside_a_message_stay_text),

@@ -91,7 +91,8 @@ static void chats_report_refused_memory(void **state)
     struct strbuf bytes = vectors_bytes("bpe.gguf");
     struct gguf *gguf;
     struct tokenizer *tokenizer;
-    struct chat chat = {.format = CHAT_CHATML, .default_system = true, .system = "Be brief"};
+    static const char template[] = "{% for m in messages %}<|im_start|>{{ m.role + '\n' + m.content | trim }}"
+                                   "<|im_end|>{% endfor %}{{ messages | tojson }}";
     ll_message messages[] = {{"user", "hello", 5}, {"assistant", "yes", 3}};
     assert_int_equal(gguf_open_memory(bytes.text, bytes.length, &gguf, NULL), LL_OK);
     assert_int_equal(tokenizer_open(gguf, &tokenizer, NULL), LL_OK);
@@ -100,8 +101,13 @@ static void chats_report_refused_memory(void **state)
         struct token_list ids = {0};
         struct strbuf text = {0};
         until_refusal = granted++;
-        ll_status encoded = chat_encode(&chat, tokenizer, messages, 2, true, &ids, NULL);
-        ll_status rendered = chat_render(&chat, messages, 2, true, &text, NULL);
+        struct chat chat = {.name = "chatml"};
+        ll_status encoded = template_open(template, strlen(template), &chat.template, NULL);
+        ll_status rendered = encoded;
+        if (encoded == LL_OK) {
+            encoded = chat_encode(&chat, tokenizer, messages, 2, true, &ids, NULL);
+            rendered = chat_render(&chat, messages, 2, true, &text, NULL);
+        }
         done = until_refusal >= 0;
         until_refusal = -1;
         assert_true(done ? encoded == LL_OK && rendered == LL_OK
@@ -109,6 +115,7 @@ static void chats_report_refused_memory(void **state)
         assert_true(encoded == LL_OK ? ids.count > 0 : ids.count == 0);
         token_list_fini(&ids);
         strbuf_fini(&text);
+        chat_close(&chat);
     }
     tokenizer_close(tokenizer);
     gguf_close(gguf);

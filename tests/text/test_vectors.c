@@ -215,8 +215,8 @@ static void the_default_models_chat_is_what_its_template_makes(void **state)
     (void)state;
     struct opened opened = open_default();
     struct chat chat;
-    assert_int_equal(chat_detect(opened.gguf, opened.tokenizer, &chat, NULL), LL_OK);
-    assert_int_equal(chat.format, CHAT_CHATML);
+    assert_int_equal(chat_open(opened.gguf, opened.tokenizer, &chat, NULL), LL_OK);
+    assert_string_equal(chat.name, "chatml");
     struct vectors vectors = vectors_open("default-chat.txt");
     struct conversation conversation = {.count = 0};
     bool open = false;
@@ -241,6 +241,7 @@ static void the_default_models_chat_is_what_its_template_makes(void **state)
     }
     assert_true(checked >= 8);
     free(vectors.text);
+    chat_close(&chat);
     close_vocabulary(&opened);
 }
 

@@ -27,8 +27,7 @@ static const char gemma[] =
     "{% else %}{% set role = message['role'] %}{% endif %}{{ '<start_of_turn>' + role + '\\n' + "
     "message['content'] | trim + '<end_of_turn>\\n' }}{% endfor %}{% if add_generation_prompt %}"
     "{{ '<start_of_turn>model\\n' }}{% endif %}";
-static const char strange[] =
-    "{% for message in messages %}[[{{ message['role'] }}]] {{ message['content'] }}{% endfor %}";
+static const char strange[] = "{% include 'turns' %}{{ messages[0]['content'] }}";
 
 /* Pairs of token spellings, in order of rank; G stands for the letter of the space (U+0120). */
 static const char *const merges[][2] = {
