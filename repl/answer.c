@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "repl/answer.h"
 
+#include <stdio.h>
+
 #include "console/human.h"
 #include "repl/say.h"
 
@@ -52,6 +54,29 @@ static void stream_event(struct answer *answer, const ll_token_event *event)
     output_flush(&answer->program->output);
 }
 
+static struct why_choice why_choice(const struct answer *answer, ll_token token, float logprob)
+{
+    struct why_choice choice = {.logprob = logprob};
+    struct text shown = {0};
+    size_t length = 0;
+    const char *bytes = ll_token_text(answer->model, token, &length);
+    if (bytes && length < sizeof choice.text) {
+        text_append(&shown, bytes, length);
+        snprintf(choice.text, sizeof choice.text, "%s", text_string(&shown));
+    }
+    text_fini(&shown);
+    return choice;
+}
+
+static void keep_why(struct answer *answer, const ll_token_event *event)
+{
+    struct why_token *row = &answer->why->tokens[answer->why->count++ % WHY_TOKENS];
+    row->taken = why_choice(answer, event->token, event->logprob);
+    row->count = event->choice_count < WHY_CHOICES ? event->choice_count : WHY_CHOICES;
+    for (size_t i = 0; i < row->count; i++)
+        row->best[i] = why_choice(answer, event->choices[i].token, event->choices[i].logprob);
+}
+
 static void keep_token(struct answer *answer, const ll_token_event *event)
 {
     if (!answer->generated++)
@@ -60,6 +85,8 @@ static void keep_token(struct answer *answer, const ll_token_event *event)
         json_array_append_new(answer->tokens, json_integer(event->token));
     if (answer->logprobs)
         json_array_append_new(answer->logprobs, event_json(answer, event));
+    if (answer->why)
+        keep_why(answer, event);
 }
 
 static ll_flow on_token(void *user, const ll_token_event *event)
@@ -94,6 +121,9 @@ static int answer_compute(struct answer *answer, struct work *work, const ll_tok
 {
     struct program *program = answer->program;
     ll_sampling sampling = work_sampling(program);
+    if (answer->why)
+        sampling.choices = WHY_CHOICES;
+    sampling.seed += answer->seed_shift;
     ll_run run = program_run(program);
     ll_error error = {0};
     ll_status status = ll_session_sync(work->session, prompt, count, &run, &error);

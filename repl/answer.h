@@ -6,6 +6,24 @@
 #include "repl/json.h"
 #include "repl/work.h"
 
+enum { WHY_CHOICES = 5, WHY_TOKENS = 64 };
+
+struct why_choice {
+    char text[24]; /* shortened, made visible */
+    float logprob;
+};
+
+/* One token, and what might have stood in its place. */
+struct why_token {
+    struct why_choice taken, best[WHY_CHOICES];
+    size_t count;
+};
+
+struct why { /* the last tokens of the last answer, a ring */
+    struct why_token tokens[WHY_TOKENS];
+    size_t count; /* of all tokens; the newest is at (count - 1) % WHY_TOKENS */
+};
+
 struct answer {
     struct program *program;
     const ll_model *model;
@@ -17,6 +35,8 @@ struct answer {
     double prefill_seconds, decode_seconds, first_token_seconds; /* the last from the call's start */
     double began;
     ll_finish finish;
+    struct why *why;     /* borrowed; NULL: alternatives are not kept */
+    uint64_t seed_shift; /* added to the seed, so that another try differs */
 };
 
 /* record: keep tokens and, when --logprobs was given, their log-probabilities. */

@@ -9,14 +9,28 @@
 
 #include "repl/signals.h"
 
+static bool must_stop(const struct bytes *bytes)
+{
+    return signals_seen() && !(bytes->on_stop && bytes->on_stop(bytes->user));
+}
+
+static int sooner(int a, int b)
+{
+    return a < 0 ? b : b < 0 || a < b ? a : b;
+}
+
 /* Waits until the descriptor can be read. 1: it can, 0: time is up, -1: a signal asks to stop. */
 static int wait_readable(struct bytes *bytes, int milliseconds)
 {
-    struct pollfd polls[2] = {{.fd = bytes->fd, .events = POLLIN},
-                              {.fd = signals_descriptor(), .events = POLLIN}};
+    struct pollfd polls[3] = {{.fd = bytes->fd, .events = POLLIN},
+                              {.fd = signals_descriptor(), .events = POLLIN},
+                              {.fd = bytes->extra, .events = POLLIN}};
     for (;;) {
-        int ready = poll(polls, 2, milliseconds);
-        if (signals_seen())
+        int idle = bytes->on_idle ? bytes->on_idle(bytes->user) : -1;
+        if (idle == BYTES_LEAVE || must_stop(bytes))
+            return -1;
+        int ready = poll(polls, bytes->on_idle && bytes->extra >= 0 ? 3 : 2, sooner(milliseconds, idle));
+        if (must_stop(bytes))
             return -1;
         if (ready > 0 && polls[1].revents) {
             signals_drain();
@@ -25,7 +39,7 @@ static int wait_readable(struct bytes *bytes, int milliseconds)
         }
         if (ready > 0 && polls[0].revents)
             return 1;
-        if (ready == 0)
+        if (ready == 0 && milliseconds >= 0)
             return 0;
         if (ready < 0 && errno != EINTR)
             return 1; /* read says what is wrong */
@@ -41,7 +55,7 @@ static int fill(struct bytes *bytes)
     ssize_t got;
     do
         got = read(bytes->fd, bytes->block + bytes->length, sizeof bytes->block - bytes->length);
-    while (got < 0 && errno == EINTR && !signals_seen());
+    while (got < 0 && errno == EINTR && !must_stop(bytes));
     if (got < 0)
         return errno == EINTR ? BYTES_INTERRUPTED : errno == EIO ? BYTES_END : BYTES_FAILED;
     bytes->length += (size_t)got;

@@ -6,12 +6,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { BYTES_END = -1, BYTES_INTERRUPTED = -2, BYTES_FAILED = -3 };
+enum { BYTES_END = -1, BYTES_INTERRUPTED = -2, BYTES_FAILED = -3, BYTES_LEAVE = -4 };
 
 struct bytes {
     int fd;
     size_t at, length;
     void (*on_wake)(void *user); /* after a signal that does not stop: resize, continue */
+    /* Before each wait: does what is due, and gives the milliseconds to the next time, -1 for none, or
+     * BYTES_LEAVE to interrupt the reading. */
+    int (*on_idle)(void *user);
+    /* A signal asks to stop: whether something else than the reading takes it. */
+    bool (*on_stop)(void *user);
+    int extra; /* another descriptor that ends a wait; -1: none */
     void *user;
     char block[1 << 16];
 };

@@ -9,7 +9,7 @@
 void help_overview(struct output *output);
 void help_verb(struct output *output, enum verb verb, size_t columns);
 void help_options(struct output *output, size_t columns); /* all options of all verbs */
-void help_roff(struct output *output);       /* the lists of longleaf.1 */
-void help_completion(struct output *output); /* the bash completion script */
+void help_roff(struct output *output);                    /* the lists of longleaf.1 */
+void help_completion(struct output *output);              /* the bash completion script */
 
 #endif

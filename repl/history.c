@@ -10,8 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "console/text.h"
-
 static bool history_path(struct text *path)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -30,6 +28,18 @@ static void make_folders(char *path)
         mkdir(path, 0700);
         *slash = '/';
     }
+}
+
+bool history_folder(struct text *path)
+{
+    struct text file = {0};
+    bool known = history_path(&file);
+    if (known) {
+        make_folders(file.bytes);
+        text_append(path, file.bytes, (size_t)(strrchr(file.bytes, '/') - file.bytes));
+    }
+    text_fini(&file);
+    return known && !path->failed;
 }
 
 static void write_entry(struct text *out, const char *entry)

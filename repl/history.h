@@ -6,10 +6,13 @@
 #ifndef REPL_HISTORY_H
 #define REPL_HISTORY_H
 
-#include <stdbool.h>
+#include "console/text.h"
 
 #define HISTORY_ENTRIES 1000
 #define HISTORY_ENTRY_BYTES 4096 /* longer messages, pasted ones mostly, are not kept */
+
+/* The private folder that it is in, made when it is not there. False: no home is known. */
+bool history_folder(struct text *path);
 
 typedef void (*history_fn)(void *user, const char *entry);
 

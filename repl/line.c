@@ -1,35 +1,19 @@
 /* Lines a person or a pipe gives to a conversation; on a terminal with editing, history and paste.
  * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* fopencookie */
 #include "repl/line.h"
 
 #include <errno.h>
-#include <histedit.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "console/escape.h"
-#include "console/terminal.h"
-#include "repl/bytes.h"
 #include "repl/history.h"
-#include "repl/paste.h"
+#include "repl/line_editor.h"
 #include "repl/signals.h"
-
-struct line_reader {
-    EditLine *editor; /* NULL: plain reading */
-    History *history;
-    struct bytes bytes;
-    struct pastes pastes;
-    struct text pending; /* characters that stand for a paste, on their way to the editor */
-    size_t pending_at;
-    struct text prompt;
-    bool coloured, bracketed, terminal;
-    enum line_event event; /* why the editor got no character */
-    bool had_text;
-};
 
 /* What a handler needs to leave the terminal as it was found. */
 static struct termios found_terminal;
@@ -81,19 +65,25 @@ static bool read_pending(struct line_reader *reader, wchar_t *out)
     return true;
 }
 
+static void remember_now(struct line_reader *reader, const char *entry)
+{
+    HistEvent event;
+    history(reader->history, &event, H_ENTER, entry);
+}
+
 /* What stands in the line goes into the history, so that an arrow key brings it back. */
 static int stop_editing(struct line_reader *reader, int byte)
 {
     const LineInfo *info = el_line(reader->editor);
-    struct text typed = {0};
+    struct text typed = {0}, whole = {0};
     reader->event = byte == BYTES_INTERRUPTED ? LINE_INTERRUPTED : byte == BYTES_END ? LINE_END : LINE_FAILED;
     text_append(&typed, info->buffer, (size_t)(info->lastchar - info->buffer));
     reader->had_text = typed.length > 0;
-    if (typed.length && byte == BYTES_INTERRUPTED) {
-        HistEvent event;
-        history(reader->history, &event, H_ENTER, text_string(&typed));
-    }
+    paste_expand(&reader->pastes, text_string(&typed), &whole);
+    if (typed.length && byte == BYTES_INTERRUPTED)
+        remember_now(reader, text_string(&whole));
     text_fini(&typed);
+    text_fini(&whole);
     return byte == BYTES_END ? 0 : -1;
 }
 
@@ -123,14 +113,24 @@ static int get_character(EditLine *editor, wchar_t *out)
 static void on_wake(void *user)
 {
     struct line_reader *reader = user;
-    if (signals_take_resize())
-        el_resize(reader->editor);
+    struct screen *screen = reader->options.screen;
     if (signals_take_continue()) {
         el_set(reader->editor, EL_PREP_TERM, 0);
         el_set(reader->editor, EL_PREP_TERM, 1);
-        put(reader->bracketed ? BRACKETS_ON : "");
+        put(BRACKETS_ON);
+        screen->above_count = 0; /* the shell has written below what stood here */
+        screen_end_edit(screen, 0);
+        screen->edit_active = true;
+        line_redraw(reader);
     }
-    el_set(reader->editor, EL_REFRESH);
+    if (signals_take_resize()) {
+        screen->composing = true; /* the editor clears lines of its own account */
+        el_resize(reader->editor);
+        fflush(reader->out);
+        screen->composing = false;
+        text_clear(&screen->frame);
+        screen_resize(screen);
+    }
 }
 
 static char *give_prompt(EditLine *editor)
@@ -145,9 +145,7 @@ static char *give_prompt(EditLine *editor)
 
 static void remember_loaded(void *user, const char *entry)
 {
-    struct line_reader *reader = user;
-    HistEvent event;
-    history(reader->history, &event, H_ENTER, entry);
+    remember_now(user, entry);
 }
 
 static bool open_history(struct line_reader *reader)
@@ -158,43 +156,61 @@ static bool open_history(struct line_reader *reader)
         return false;
     history(reader->history, &event, H_SETSIZE, HISTORY_ENTRIES);
     history(reader->history, &event, H_SETUNIQUE, 1);
-    history_load(remember_loaded, reader);
+    if (!reader->options.private)
+        history_load(remember_loaded, reader);
     return true;
+}
+
+static ssize_t write_cookie(void *cookie, const char *bytes, size_t length)
+{
+    struct line_reader *reader = cookie;
+    screen_edit_bytes(reader->options.screen, bytes, length);
+    return (ssize_t)length;
 }
 
 static bool open_editor(struct line_reader *reader)
 {
+    cookie_io_functions_t functions = {.write = write_cookie};
     if (tcgetattr(STDIN_FILENO, &found_terminal) != 0 || !open_history(reader))
         return false;
-    reader->editor = el_init("longleaf", stdin, stderr, stderr);
+    reader->out = fopencookie(reader, "w", functions);
+    if (!reader->out)
+        return false;
+    setvbuf(reader->out, NULL, _IOFBF, 1 << 14);
+    reader->editor =
+        el_init_fd("longleaf", stdin, reader->out, reader->out, STDIN_FILENO, STDERR_FILENO, STDERR_FILENO);
     if (!reader->editor)
         return false;
     terminal_changed = 1;
     signals_set_restore(restore_terminal);
     el_set(reader->editor, EL_CLIENTDATA, reader);
-    el_set(reader->editor, EL_EDITOR, "emacs");
     el_set(reader->editor, EL_PROMPT_ESC, give_prompt, '\1');
     el_set(reader->editor, EL_HIST, history, reader->history);
     el_set(reader->editor, EL_GETCFN, get_character);
-    /* While the model answers, keys wait unseen and uncut: a line-wise terminal would drop what is
+    /* While no line is edited, keys wait unseen and uncut: a line-wise terminal would drop what is
      * longer than its own buffer. */
     el_set(reader->editor, EL_SETTY, "-x", "-icanon", "-echo", NULL);
-    el_set(reader->editor, EL_BIND, "^R", "em-inc-search-prev", NULL);
+    line_bind_keys(reader);
     reader->bytes.on_wake = on_wake;
+    reader->bytes.on_idle = reader->options.on_idle ? line_idle : NULL;
+    reader->bytes.on_stop = reader->options.on_stop ? line_stop : NULL;
+    reader->bytes.extra = feed_descriptor(reader->options.screen->feed);
     reader->bytes.user = reader;
-    reader->bracketed = terminal_draws(STDERR_FILENO);
-    reader->coloured = terminal_colours(STDERR_FILENO);
+    reader->pastes.count_tokens = reader->options.count_tokens;
+    reader->pastes.user = reader->options.user;
     return true;
 }
 
-struct line_reader *line_open(bool plain)
+struct line_reader *line_open(const struct line_options *options)
 {
     struct line_reader *reader = calloc(1, sizeof *reader);
     if (!reader)
         return NULL;
+    reader->options = *options;
     reader->bytes.fd = STDIN_FILENO;
+    reader->bytes.extra = -1;
     reader->terminal = isatty(STDIN_FILENO);
-    if (!plain && reader->terminal && isatty(STDERR_FILENO) && !open_editor(reader)) {
+    if (options->screen && !open_editor(reader)) {
         line_close(reader);
         return NULL;
     }
@@ -209,6 +225,8 @@ void line_close(struct line_reader *reader)
         el_end(reader->editor);
     if (reader->history)
         history_end(reader->history);
+    if (reader->out)
+        fclose(reader->out);
     terminal_changed = 0;
     signals_set_restore(NULL);
     pastes_clear(&reader->pastes);
@@ -230,32 +248,42 @@ static void set_prompt(struct line_reader *reader, const char *prompt)
     /* The editor hangs an escape sequence on the character after it, so one at the very end is lost:
      * the prompt's last character, a blank, carries the end of bold. */
     size_t length = strlen(prompt);
-    if (reader->coloured && length)
+    if (reader->options.screen->styled && length)
         text_printf(&reader->prompt, "\1\033[1m\1%.*s\1\033[0m\1%s", (int)length - 1, prompt,
                     prompt + length - 1);
     else
         text_puts(&reader->prompt, prompt);
+    reader->prompt_columns = text_columns(prompt);
 }
 
-static enum line_event read_edited(struct line_reader *reader, const char *prompt, struct text *line)
+static void finish_edit(struct line_reader *reader, bool whole)
+{
+    size_t rows, cursor;
+    fflush(reader->out);
+    line_measure(reader, reader->options.screen->columns, &rows, &cursor);
+    screen_end_edit(reader->options.screen, whole ? rows - 1 : cursor); /* a whole line ends with a newline */
+    put(BRACKETS_OFF);
+}
+
+static enum line_event read_edited(struct line_reader *reader, const char *prompt, struct text *line,
+                                   struct text *shown)
 {
     int count = 0;
+    struct screen_edit edit = {line_measure, line_redraw, reader};
     set_prompt(reader, prompt);
     reader->event = LINE_END; /* what an editor's own end of file means */
     reader->had_text = false;
-    put(reader->bracketed ? BRACKETS_ON : "");
+    put(BRACKETS_ON);
+    screen_start_edit(reader->options.screen, &edit);
     const char *edited = el_gets(reader->editor, &count);
-    put(reader->bracketed ? BRACKETS_OFF : "");
-    if (!edited || count <= 0) {
-        put("\n");
+    bool got = edited && count > 0;
+    finish_edit(reader, got);
+    if (!got)
         return reader->event;
-    }
-    struct text typed = {0};
-    text_append(&typed, edited, (size_t)count - (edited[count - 1] == '\n'));
-    paste_expand(&reader->pastes, text_string(&typed), line);
+    text_append(shown, edited, (size_t)count - (edited[count - 1] == '\n'));
+    reader->broken_pastes = paste_expand(&reader->pastes, text_string(shown), line) < reader->pastes.count;
     pastes_clear(&reader->pastes);
-    text_fini(&typed);
-    return line->failed ? LINE_FAILED : LINE_READ;
+    return line->failed || shown->failed ? LINE_FAILED : LINE_READ;
 }
 
 static enum line_event read_plain(struct line_reader *reader, const char *prompt, struct text *line)
@@ -279,11 +307,13 @@ static enum line_event read_plain(struct line_reader *reader, const char *prompt
     }
 }
 
-enum line_event line_read(struct line_reader *reader, const char *prompt, struct text *line, bool *had_text)
+enum line_event line_read(struct line_reader *reader, const char *prompt, struct text *line,
+                          struct text *shown, bool *had_text)
 {
     text_clear(line);
+    text_clear(shown);
     enum line_event event =
-        reader->editor ? read_edited(reader, prompt, line) : read_plain(reader, prompt, line);
+        reader->editor ? read_edited(reader, prompt, line, shown) : read_plain(reader, prompt, line);
     if (had_text)
         *had_text = reader->had_text;
     return event;
@@ -291,9 +321,30 @@ enum line_event line_read(struct line_reader *reader, const char *prompt, struct
 
 void line_remember(struct line_reader *reader, const char *message)
 {
-    HistEvent event;
     if (!reader->editor || !*message || strlen(message) > HISTORY_ENTRY_BYTES)
         return;
-    history(reader->history, &event, H_ENTER, message);
-    history_append(message);
+    remember_now(reader, message);
+    if (!reader->options.private)
+        history_append(message);
+}
+
+void line_suspend(struct line_reader *reader)
+{
+    if (!reader->editor)
+        return;
+    screen_leave(reader->options.screen);
+    put(BRACKETS_OFF);
+    tcsetattr(STDIN_FILENO, TCSADRAIN, &found_terminal);
+}
+
+void line_resume(struct line_reader *reader)
+{
+    if (!reader->editor)
+        return;
+    el_set(reader->editor, EL_PREP_TERM, 0);
+    el_set(reader->editor, EL_PREP_TERM, 1);
+    put(BRACKETS_ON);
+    screen_end_edit(reader->options.screen, 0);
+    reader->options.screen->edit_active = true;
+    screen_repaint(reader->options.screen);
 }

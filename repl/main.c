@@ -97,8 +97,8 @@ static bool count_operands(const struct arguments *arguments, struct text *probl
 /* A reader that went away is no failure to talk about: the program ends as the signal would end it. */
 static int settle_output(struct program *program, int code)
 {
-    bool keep = code == LEAVE_OK || code == LEAVE_UNCOVERED ||
-                (program->verb == VERB_RUN && code >= LEAVE_INTERRUPTED);
+    bool keep =
+        code == LEAVE_OK || code == LEAVE_UNCOVERED || (program->verb == VERB_RUN && code >= LEAVE_HUNG_UP);
     struct text path = {0};
     text_puts(&path, program->output.path.length ? text_string(&program->output.path) : "standard output");
     bool written = output_close(&program->output, keep);

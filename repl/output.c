@@ -107,6 +107,11 @@ void output_write(struct output *output, const char *bytes, size_t length)
 {
     if (!length || output->failure)
         return;
+    if (output->sink) {
+        output->sink(output->sink_user, output->prose, bytes, length);
+        output->last = bytes[length - 1];
+        return;
+    }
     if (output->terminal)
         escape_append(&output->buffer, bytes, length);
     else

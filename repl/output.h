@@ -19,6 +19,10 @@ struct output {
     char last;     /* the last byte written, '\n' at the start */
     struct text buffer;
     struct text path, temporary; /* of a file; empty for standard output */
+    /* What would go to a terminal goes here instead, as it is; prose: it is Markdown. NULL: no sink. */
+    void (*sink)(void *user, bool prose, const char *bytes, size_t length);
+    void *sink_user;
+    bool prose;
 };
 
 /* path NULL or "-": standard output. False: errno says why the file cannot be made. */

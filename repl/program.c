@@ -32,7 +32,10 @@ static void on_progress(void *user, const ll_progress *progress)
     struct program *program = user;
     if (program->streams_json && progress->phase != LL_DECODING)
         stream_progress(program, progress);
-    meter_update(&program->meter, progress);
+    if (program->on_progress)
+        program->on_progress(program->progress_user, progress);
+    else
+        meter_update(&program->meter, progress);
 }
 
 static ll_flow on_token(void *user, const ll_token_event *event)
@@ -54,7 +57,8 @@ ll_run program_run(struct program *program)
 
 int program_interrupted(void)
 {
-    return signals_seen() == SIGTERM ? LEAVE_TERMINATED : LEAVE_INTERRUPTED;
+    int seen = signals_seen();
+    return seen == SIGTERM ? LEAVE_TERMINATED : seen == SIGHUP ? LEAVE_HUNG_UP : LEAVE_INTERRUPTED;
 }
 
 int program_fail(struct program *program, enum concern concern, const ll_error *error)

@@ -16,6 +16,7 @@ enum leave { /* exit codes; longleaf.1 lists them */
              LEAVE_MEMORY = 4,
              LEAVE_MODEL = 5,
              LEAVE_DOCUMENT = 6,
+             LEAVE_HUNG_UP = 129,
              LEAVE_INTERRUPTED = 130,
              LEAVE_TERMINATED = 143
 };
@@ -35,13 +36,15 @@ struct program {
     double streamed;      /* when the last progress line went out */
     ll_token_fn on_token; /* who hears of tokens now, with hearer for its state */
     void *hearer;
+    void (*on_progress)(void *user, const ll_progress *progress); /* in place of the meter, or NULL */
+    void *progress_user;
 };
 
 /* A run whose user is the program: cancellable, progress on the meter, tokens to on_token. */
 ll_run program_run(struct program *program);
 /* Says what failed and gives the exit code. An interrupted call is not reported, only coded. */
 int program_fail(struct program *program, enum concern concern, const ll_error *error);
-/* 130 or 143, by the signal that came. */
+/* 129, 130 or 143, by the signal that came. */
 int program_interrupted(void);
 
 #endif

@@ -11,6 +11,14 @@
 #include "console/text.h"
 
 static bool quiet;
+static void (*sink)(void *user, const char *bytes, size_t length);
+static void *sink_user;
+
+void say_set_sink(void (*function)(void *user, const char *bytes, size_t length), void *user)
+{
+    sink = function;
+    sink_user = user;
+}
 
 void say_set_quiet(bool value)
 {
@@ -28,12 +36,14 @@ static void say(const char *prefix, const char *format, va_list list)
     struct text line = {0};
     vsnprintf(sentence, sizeof sentence, format, list);
     text_puts(&line, prefix);
-    if (isatty(STDERR_FILENO))
+    if (!sink && isatty(STDERR_FILENO))
         escape_append(&line, sentence, strlen(sentence));
     else
         text_puts(&line, sentence);
     text_putc(&line, '\n');
-    for (size_t at = 0; at < line.length;) {
+    if (sink)
+        sink(sink_user, line.bytes, line.length);
+    for (size_t at = 0; !sink && at < line.length;) {
         ssize_t written = write(STDERR_FILENO, line.bytes + at, line.length - at);
         if (written <= 0)
             break; /* nowhere left to say it */

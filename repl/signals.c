@@ -51,6 +51,17 @@ static void on_stop(int number)
     wake();
 }
 
+/* The terminal is given back as it was found; the shell says the rest. */
+static void on_suspend(int number)
+{
+    (void)number;
+    int saved = errno;
+    if (signals.restore)
+        signals.restore();
+    raise(SIGSTOP);
+    errno = saved;
+}
+
 static void on_resize(int number)
 {
     (void)number;
@@ -78,6 +89,7 @@ static bool handle(int number, void (*handler)(int), int flags)
     sigemptyset(&action.sa_mask);
     sigaddset(&action.sa_mask, SIGINT);
     sigaddset(&action.sa_mask, SIGTERM);
+    sigaddset(&action.sa_mask, SIGHUP);
     return sigaction(number, &action, NULL) == 0;
 }
 
@@ -90,9 +102,12 @@ bool signals_start(ll_cancel *cancel)
         fcntl(signals.pipe[i], F_SETFL, O_NONBLOCK);
         fcntl(signals.pipe[i], F_SETFD, FD_CLOEXEC);
     }
+    struct sigaction found;
+    bool outlives = sigaction(SIGHUP, NULL, &found) == 0 && found.sa_handler == SIG_IGN; /* nohup */
     return handle(SIGINT, on_stop, 0) && handle(SIGTERM, on_stop, 0) &&
-           handle(SIGPIPE, on_failed_write, SA_RESTART) && handle(SIGXFSZ, on_failed_write, SA_RESTART) &&
-           handle(SIGWINCH, on_resize, SA_RESTART) && handle(SIGCONT, on_continue, SA_RESTART);
+           (outlives || handle(SIGHUP, on_stop, 0)) && handle(SIGPIPE, on_failed_write, SA_RESTART) &&
+           handle(SIGXFSZ, on_failed_write, SA_RESTART) && handle(SIGWINCH, on_resize, SA_RESTART) &&
+           handle(SIGCONT, on_continue, SA_RESTART);
 }
 
 void signals_set_patient(bool patient)
@@ -103,6 +118,10 @@ void signals_set_patient(bool patient)
 void signals_set_restore(void (*restore)(void))
 {
     signals.restore = restore;
+    if (restore)
+        handle(SIGTSTP, on_suspend, SA_RESTART);
+    else
+        signal(SIGTSTP, SIG_DFL);
 }
 
 int signals_descriptor(void)

@@ -14,11 +14,12 @@ bool signals_start(ll_cancel *cancel);
 /* A conversation is worth more than one answer: there, a second signal within a second of the first
  * is taken for the same key press. */
 void signals_set_patient(bool patient);
-/* Called from a handler just before the program dies of a signal: must be safe there. NULL: none. */
+/* Called from a handler just before the program dies of a signal or is suspended: must be safe there.
+ * NULL: none. */
 void signals_set_restore(void (*restore)(void));
 int signals_descriptor(void); /* readable after any signal */
 void signals_drain(void);     /* empties it */
-int signals_seen(void);       /* SIGINT, SIGTERM, or 0 */
+int signals_seen(void);       /* SIGINT, SIGTERM, SIGHUP, or 0 */
 void signals_forget(void);    /* takes the flag down for the next piece of work */
 bool signals_take_resize(void);
 bool signals_take_continue(void);

@@ -22,7 +22,11 @@ int summing_plan(struct summing *summing, struct program *program, const ll_docu
                  ll_model *model, const char *model_name)
 {
     const struct settings *settings = &program->settings;
-    *summing = (struct summing){.document = document, .model = model, .model_name = model_name};
+    *summing = (struct summing){.document = document,
+                                .model = model,
+                                .model_name = model_name,
+                                .wanted_words = summing->wanted_words,
+                                .focus = summing->focus};
     ll_document_get_info(document, &summing->document_info);
     ll_plan_options options;
     ll_plan_options_init(&options);
@@ -30,8 +34,10 @@ int summing_plan(struct summing *summing, struct program *program, const ll_docu
     options.context = (size_t)settings_count(settings, OPTION_CONTEXT, 0);
     options.window_tokens = (size_t)settings_count(settings, OPTION_WINDOW, 0);
     options.overlap_tokens = (size_t)settings_count(settings, OPTION_OVERLAP, (uint64_t)(size_t)-1);
-    options.summary_words = summing->wanted_words = wanted_words(settings);
-    options.focus = settings_text(settings, OPTION_FOCUS);
+    if (!summing->wanted_words)
+        summing->wanted_words = wanted_words(settings);
+    options.summary_words = summing->wanted_words;
+    options.focus = summing->focus ? summing->focus : settings_text(settings, OPTION_FOCUS);
     ll_run run = program_run(program);
     ll_error error = {0};
     if (ll_plan_make(document, model, &options, &run, &summing->plan, &error) != LL_OK)

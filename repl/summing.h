@@ -13,7 +13,8 @@ struct summing {
     ll_document_info document_info;
     ll_plan *plan;
     ll_plan_info plan_info;
-    size_t wanted_words; /* of the summary */
+    size_t wanted_words; /* of the summary; set before summing_plan to override the settings, as is focus */
+    const char *focus;   /* borrowed; NULL: the settings' */
     ll_summary *summary;
     ll_coverage coverage;
     ll_summary_stats stats;

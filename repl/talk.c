@@ -1,4 +1,4 @@
-/* A conversation: its messages, the documents attached to it, and one answer at a time.
+/* A conversation with a model: documents attached, messages asked, one piece of work at a time.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "repl/talk.h"
 
@@ -7,34 +7,40 @@
 #include <string.h>
 
 #include "console/human.h"
-#include "repl/answer.h"
 #include "repl/documents.h"
 #include "repl/prompt.h"
 #include "repl/say.h"
-#include "repl/signals.h"
 
-static void message_drop(struct talk *talk)
+static void look_for_device(struct talk *talk)
 {
-    free(talk->messages[--talk->message_count].text);
+    ll_device_info device;
+    talk->on_device = talk->work->engine && ll_engine_get_device(talk->work->engine, 0, &device) == LL_OK &&
+                      device.kind != LL_CPU;
 }
 
-void talk_reset(struct talk *talk)
+void talk_init(struct talk *talk, struct program *program, struct work *work)
 {
-    while (talk->message_count)
-        message_drop(talk);
-    talk->given = 0;
+    *talk = (struct talk){.program = program, .work = work};
+    pthread_mutex_init(&talk->gauge, NULL);
+    look_for_device(talk);
+    const char *system = settings_text(&program->settings, OPTION_SYSTEM);
+    if (system)
+        conversation_set_system(&talk->conversation, system);
 }
 
 void talk_fini(struct talk *talk)
 {
-    talk_reset(talk);
-    free(talk->messages);
+    conversation_fini(&talk->conversation);
+    summing_fini(&talk->summing);
+    ll_document_close(talk->summed);
     for (size_t i = 0; i < talk->document_count; i++) {
         free(talk->documents[i].name);
         ll_document_close(talk->documents[i].document);
     }
     free(talk->documents);
-    *talk = (struct talk){0};
+    text_fini(&talk->summed_name);
+    text_fini(&talk->saved);
+    pthread_mutex_destroy(&talk->gauge);
 }
 
 /* ---- documents ---- */
@@ -67,130 +73,94 @@ static int document_keep(struct talk *talk, struct talk_document *document, cons
     return LEAVE_OK;
 }
 
+static int attach(struct talk *talk, struct talk_document *document, const char *name, bool speaks)
+{
+    int code = document_weigh(talk, document);
+    if (!code)
+        code = document_keep(talk, document, name);
+    if (code)
+        ll_document_close(document->document);
+    if (code || !speaks)
+        return code;
+    if (document->fits)
+        say_aside("%s is attached: %s tokens", name, human_count(document->tokens).text);
+    else
+        say_note("%s has %s tokens, too many to talk about at once in a context of %s; /sum summarises it",
+                 name, human_count(document->tokens).text, human_count(work_capacity(talk->work)).text);
+    return code;
+}
+
 int talk_attach(struct talk *talk, const char *path)
 {
     struct talk_document document = {0};
     int code = documents_open(talk->program, &path, 1, &document.document);
-    if (!code)
-        code = document_weigh(talk, &document);
-    if (!code)
-        code = document_keep(talk, &document, path);
+    return code ? code : attach(talk, &document, path, true);
+}
+
+int talk_attach_text(struct talk *talk, const char *name, const char *text, size_t length)
+{
+    struct talk_document document = {0};
+    ll_error error = {0};
+    if (ll_document_from_text(text, length, NULL, &document.document, &error) != LL_OK)
+        return program_fail(talk->program, CONCERN_DOCUMENT, &error);
+    return attach(talk, &document, name, false);
+}
+
+/* After a fusion the text itself is gone, and what was said of it stands in the summary. */
+bool talk_given(const struct talk *talk, size_t index)
+{
+    const struct talk_document *document = &talk->documents[index];
+    const struct conversation_state *now = &talk->conversation.now;
+    size_t length;
+    const char *body = ll_document_text(document->document, &length);
+    for (size_t i = 0; i < now->count; i++) {
+        const struct conversation_message *message = now->messages[i];
+        const char *at = message->text;
+        if (message->fused && document->sent)
+            return true;
+        for (size_t left = message->prefix; length && left >= length;) {
+            const char *found = memchr(at, body[0], left - length + 1);
+            if (!found)
+                break;
+            if (memcmp(found, body, length) == 0)
+                return true;
+            left -= (size_t)(found + 1 - at);
+            at = found + 1;
+        }
+    }
+    return false;
+}
+
+/* ---- the model ---- */
+
+int talk_change_model(struct talk *talk, const char *name)
+{
+    struct work work;
+    int code = work_open(&work, talk->program, name, WORK_SESSION);
     if (code) {
-        ll_document_close(document.document);
+        work_close(&work);
         return code;
     }
-    if (document.fits)
-        say_aside("%s is attached: %s tokens", path, human_count(document.tokens).text);
-    else
-        say_note("%s has %s tokens, too many to talk about at once in a context of %s; /sum summarises it",
-                 path, human_count(document.tokens).text, human_count(work_capacity(talk->work)).text);
-    return LEAVE_OK;
+    summing_fini(&talk->summing);
+    talk->summing = (struct summing){0};
+    pthread_mutex_lock(&talk->gauge);
+    struct work old = *talk->work;
+    *talk->work = work;
+    pthread_mutex_unlock(&talk->gauge);
+    work_close(&old);
+    look_for_device(talk);
+    talk->why.count = 0;
+    for (size_t i = 0; i < talk->document_count && !code; i++)
+        code = document_weigh(talk, &talk->documents[i]);
+    return code;
 }
 
-/* ---- messages ---- */
-
-static bool message_add(struct talk *talk, const char *role, const struct text *text)
+bool talk_gauge(struct talk *talk, ll_session_stats *stats, ll_memory *memory)
 {
-    struct talk_message *messages = realloc(talk->messages, (talk->message_count + 1) * sizeof *messages);
-    char *copy = malloc(text->length + 1);
-    if (messages)
-        talk->messages = messages;
-    if (!messages || !copy || text->failed) {
-        free(copy);
-        say_error("no memory for the message");
+    if (pthread_mutex_trylock(&talk->gauge) != 0)
         return false;
-    }
-    memcpy(copy, text_string(text), text->length);
-    copy[text->length] = '\0';
-    messages[talk->message_count++] = (struct talk_message){role, copy, text->length};
-    return true;
-}
-
-/* The texts of documents that came since the last message, then what was typed: small models follow
- * best what stands last. */
-static bool add_question(struct talk *talk, const char *text, size_t length)
-{
-    struct text whole = {0};
-    for (size_t i = talk->given; i < talk->document_count; i++) {
-        if (!talk->documents[i].fits)
-            continue;
-        size_t size;
-        const char *body = ll_document_text(talk->documents[i].document, &size);
-        text_printf(&whole, "%s:\n\n", talk->documents[i].name);
-        text_append(&whole, body, size);
-        text_puts(&whole, "\n\n");
-    }
-    text_append(&whole, text, length);
-    bool ok = message_add(talk, "user", &whole);
-    text_fini(&whole);
-    return ok;
-}
-
-static int encode(const struct talk *talk, ll_token **ret_tokens, size_t *ret_count)
-{
-    const char *system = settings_text(&talk->program->settings, OPTION_SYSTEM);
-    ll_message *messages = calloc(talk->message_count + 1, sizeof *messages);
-    size_t count = 0;
-    if (!messages) {
-        say_error("no memory for the conversation");
-        return LEAVE_MEMORY;
-    }
-    if (system)
-        messages[count++] = (ll_message){"system", system, strlen(system)};
-    for (size_t i = 0; i < talk->message_count; i++)
-        messages[count++] =
-            (ll_message){talk->messages[i].role, talk->messages[i].text, talk->messages[i].length};
-    int code = prompt_chat_tokens(talk->program, talk->work, messages, count, ret_tokens, ret_count);
-    free(messages);
-    return code;
-}
-
-static int refuse_full(size_t count, size_t capacity)
-{
-    say_error(
-        "with this message the conversation has %s tokens and the context holds %s; /reset begins a new one",
-        human_count(count).text, human_count(capacity).text);
-    return LEAVE_UNCOVERED;
-}
-
-static void keep_answer(struct talk *talk, const struct answer *answer)
-{
-    if (!message_add(talk, "assistant", &answer->text))
-        message_drop(talk);
-    output_end_line(&talk->program->output);
-    if (answer->finish == LL_FINISH_CANCELLED)
-        say_aside("[stopped; the text so far is kept]");
-    else if (answer->finish == LL_FINISH_CONTEXT)
-        say_note("the context of %s tokens is full; /reset begins a new conversation",
-                 human_count(work_capacity(talk->work)).text);
-}
-
-int talk_ask(struct talk *talk, const char *text, size_t length)
-{
-    ll_token *tokens = NULL;
-    size_t count = 0, capacity = work_capacity(talk->work);
-    if (!add_question(talk, text, length))
-        return LEAVE_MEMORY;
-    int code = encode(talk, &tokens, &count);
-    if (!code && count >= capacity)
-        code = refuse_full(count, capacity);
-    struct answer answer;
-    answer_init(&answer, talk->program, talk->work, true, false);
-    if (!code)
-        code = answer_make(&answer, talk->work, tokens, count,
-                           (size_t)settings_count(&talk->program->settings, OPTION_MAX_TOKENS, SIZE_MAX));
-    if (!code && answer.finish == LL_FINISH_CANCELLED && !answer.text.length) {
-        say_aside("[stopped before an answer began; the message is taken back]");
-        code = program_interrupted();
-    }
-    if (code) {
-        message_drop(talk);
-    } else {
-        talk->given = talk->document_count;
-        keep_answer(talk, &answer);
-        code = answer.finish == LL_FINISH_CANCELLED ? program_interrupted() : LEAVE_OK;
-    }
-    answer_fini(&answer);
-    free(tokens);
-    return code;
+    bool known = talk->work->session && ll_session_get_stats(talk->work->session, stats) == LL_OK &&
+                 ll_engine_get_memory(talk->work->engine, 0, memory) == LL_OK;
+    pthread_mutex_unlock(&talk->gauge);
+    return known;
 }

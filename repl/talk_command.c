@@ -2,147 +2,26 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "repl/talk_command.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "console/command.h"
+#include "console/escape.h"
 #include "console/human.h"
 #include "console/parameter.h"
-#include "repl/documents.h"
 #include "repl/say.h"
-#include "repl/summing.h"
+#include "repl/talk_show.h"
 
-static int list_commands(struct output *output)
-{
-    for (int i = 0; i < COMMAND_COUNT; i++) {
-        const struct command_row *row = command_row((enum command)i);
-        if (command_is_in((enum command)i, IN_REPL))
-            output_printf(output, "/%-9s %-18s %s\n", row->name, row->argument ? row->argument : "",
-                          row->help);
-    }
-    output_puts(
-        output,
-        "\"\"\" begins a message of several lines and ends it; Ctrl-C stops an answer, twice at an empty "
-        "prompt it leaves.\n");
-    return LEAVE_OK;
-}
+struct argument {
+    const char *text; /* the rest of the line, ended by NUL */
+    size_t length;
+};
 
-static int show_help(struct output *output, const char *name, size_t length)
-{
-    if (!length)
-        return list_commands(output);
-    if (name[0] == '/') {
-        name++;
-        length--;
-    }
-    enum command command = command_find(IN_REPL, name, length);
-    if (command == COMMAND_COUNT) {
-        const char *near = command_near(IN_REPL, name, length);
-        say_error("there is no command /%.*s%s%s%s; /help lists them", (int)(length < 60 ? length : 60), name,
-                  near ? " (did you mean /" : "", near ? near : "", near ? "?)" : "");
-        return LEAVE_USAGE;
-    }
-    const struct command_row *row = command_row(command);
-    output_printf(output, "/%s%s%s: %s.\n", row->name, row->argument ? " " : "",
-                  row->argument ? row->argument : "", row->help);
-    if (row->aliases)
-        output_printf(output, "Also called: %s.\n", row->aliases);
-    if (row->more)
-        output_printf(output, "%s\n", row->more);
-    return LEAVE_OK;
-}
+typedef int (*command_fn)(struct talk *talk, const struct argument *argument);
 
-static int show_documents(const struct talk *talk)
+static const char *or_null(const struct argument *argument)
 {
-    struct output *output = &talk->program->output;
-    if (!talk->document_count)
-        output_puts(output, "no document is attached; /load FILE attaches one\n");
-    for (size_t i = 0; i < talk->document_count; i++) {
-        const struct talk_document *document = &talk->documents[i];
-        ll_document_info info = {0};
-        ll_document_get_info(document->document, &info);
-        output_printf(output, "%s: %s, %s tokens", document->name, info.kind,
-                      human_count(document->tokens).text);
-        if (info.pages)
-            output_printf(output, ", %zu pages", info.pages);
-        output_puts(output, document->fits ? "\n" : "; too long to talk about at once, /sum summarises it\n");
-    }
-    return LEAVE_OK;
-}
-
-static int show_context(const struct talk *talk)
-{
-    ll_session_stats stats;
-    struct output *output = &talk->program->output;
-    if (ll_session_get_stats(talk->work->session, &stats) != LL_OK)
-        return LEAVE_OTHER;
-    double share = stats.cache_capacity ? (double)stats.position / (double)stats.cache_capacity : 0;
-    output_printf(output, "%s of %s tokens %s, %s for keys and values, %zu messages\n",
-                  human_count(stats.position).text, human_count(stats.cache_capacity).text,
-                  human_bar(share, 10, talk->program->meter.unicode).text,
-                  human_bytes(stats.cache_bytes).text, talk->message_count);
-    return LEAVE_OK;
-}
-
-static int show_parameters(const struct talk *talk)
-{
-    for (int i = 0; i < OPTION_COUNT; i++) {
-        const struct setting *setting = &talk->program->settings.values[i];
-        if (parameter_is((enum option)i))
-            output_printf(&talk->program->output, "%-18s %s\n", option_row((enum option)i)->name,
-                          setting->given ? setting->text : "-");
-    }
-    return LEAVE_OK;
-}
-
-static int set_parameter(struct talk *talk, const char *argument, size_t length)
-{
-    struct text problem = {0};
-    bool ok = parameter_set(&talk->program->settings, argument, length, &problem);
-    if (!ok)
-        say_error("%s; /params lists them all", text_string(&problem));
-    text_fini(&problem);
-    return ok ? LEAVE_OK : LEAVE_USAGE;
-}
-
-static int sum_one(struct talk *talk, const char *name, const ll_document *document)
-{
-    struct summing summing = {0};
-    struct output *output = &talk->program->output;
-    int code =
-        summing_plan(&summing, talk->program, document, talk->work->model, text_string(&talk->work->label));
-    if (!code)
-        code = summing_make(&summing, talk->program);
-    if (!code) {
-        output_printf(output, "%s\n\n", name);
-        summing_print(&summing, output);
-        code = summing_complete(&summing) ? LEAVE_OK : LEAVE_UNCOVERED;
-    }
-    output_flush(output);
-    summing_fini(&summing);
-    return code;
-}
-
-static int sum_documents(struct talk *talk, const char *path)
-{
-    int code = LEAVE_OK;
-    if (!path && !talk->document_count) {
-        say_error("no document is attached; /sum FILE summarises a file, /load FILE attaches one");
-        return LEAVE_USAGE;
-    }
-    if (path) {
-        ll_document *document = NULL;
-        code = documents_open(talk->program, &path, 1, &document);
-        if (!code)
-            code = sum_one(talk, path, document);
-        ll_document_close(document);
-        return code;
-    }
-    for (size_t i = 0; i < talk->document_count && code < LEAVE_INTERRUPTED; i++) {
-        int each = sum_one(talk, talk->documents[i].name, talk->documents[i].document);
-        code = each ? each : code;
-    }
-    return code;
+    return argument->length ? argument->text : NULL;
 }
 
 static int unknown_command(const char *line, size_t length, const char *near)
@@ -159,52 +38,285 @@ static int unknown_command(const char *line, size_t length, const char *near)
     return LEAVE_USAGE;
 }
 
+/* ---- documents ---- */
+
+static int do_load(struct talk *talk, const struct argument *argument)
+{
+    return talk_attach(talk, argument->text);
+}
+
+static int do_docs(struct talk *talk, const struct argument *argument)
+{
+    (void)argument;
+    return show_documents(talk);
+}
+
+static int do_sum(struct talk *talk, const struct argument *argument)
+{
+    return talk_sum_all(talk, or_null(argument));
+}
+
+static int do_plan(struct talk *talk, const struct argument *argument)
+{
+    return talk_plan(talk, or_null(argument));
+}
+
+static int do_cite(struct talk *talk, const struct argument *argument)
+{
+    return talk_cite(talk, argument->text);
+}
+
+/* ---- settings ---- */
+
+static int do_params(struct talk *talk, const struct argument *argument)
+{
+    struct text problem = {0};
+    if (!argument->length)
+        return show_parameters(talk);
+    bool ok = parameter_set(&talk->program->settings, argument->text, argument->length, &problem);
+    if (!ok)
+        say_error("%s; /params lists them all", text_string(&problem));
+    text_fini(&problem);
+    return ok ? LEAVE_OK : LEAVE_USAGE;
+}
+
+static int do_system(struct talk *talk, const struct argument *argument)
+{
+    struct output *output = &talk->program->output;
+    const char *system = talk->conversation.system;
+    if (!argument->length) {
+        output_printf(output, "%s\n",
+                      system ? system : "the model's own system message (/system TEXT sets one)");
+        return LEAVE_OK;
+    }
+    bool own = strcmp(argument->text, "default") == 0;
+    if (!conversation_set_system(&talk->conversation, own ? NULL : argument->text)) {
+        say_error("no memory for the system message");
+        return LEAVE_MEMORY;
+    }
+    say_aside("from the next message on%s", own ? ", the model's own system message" : "");
+    return LEAVE_OK;
+}
+
+static int do_model(struct talk *talk, const struct argument *argument)
+{
+    if (!argument->length)
+        return show_model(talk);
+    int code = talk_change_model(talk, argument->text);
+    if (!code)
+        show_model(talk);
+    return code;
+}
+
+/* ---- what is going on ---- */
+
+static int do_context(struct talk *talk, const struct argument *argument)
+{
+    (void)argument;
+    return show_context(talk);
+}
+
+static int do_kv(struct talk *talk, const struct argument *argument)
+{
+    (void)argument;
+    return show_cache(talk);
+}
+
+static int do_memory(struct talk *talk, const struct argument *argument)
+{
+    (void)argument;
+    return show_memory(talk);
+}
+
+static int do_prompt(struct talk *talk, const struct argument *argument)
+{
+    return show_prompt(talk, argument->text, argument->length);
+}
+
+static int do_why(struct talk *talk, const struct argument *argument)
+{
+    char *end;
+    unsigned long count = argument->length ? strtoul(argument->text, &end, 10) : 10;
+    if (argument->length && (*end || !count || count > WHY_TOKENS)) {
+        say_error("/why takes a number of tokens from 1 to %d", WHY_TOKENS);
+        return LEAVE_USAGE;
+    }
+    return show_why(talk, count);
+}
+
+static int do_echo(struct talk *talk, const struct argument *argument)
+{
+    output_printf(&talk->program->output, "%s\n", argument->text);
+    return LEAVE_OK;
+}
+
+static int do_help(struct talk *talk, const struct argument *argument)
+{
+    return show_help(&talk->program->output, argument->text, argument->length);
+}
+
+/* ---- turns ---- */
+
+static void say_state(struct talk *talk, const char *what)
+{
+    size_t count = talk->conversation.now.count;
+    const struct conversation_message *last = conversation_last(&talk->conversation, "user");
+    size_t length = 0;
+    const char *typed = last ? conversation_typed(last, &length) : "";
+    struct text shown = {0};
+    text_append(&shown, typed, length);
+    size_t fits = text_fit(text_string(&shown), 50);
+    bool cut = text_string(&shown)[fits] || strchr(text_string(&shown), '\n');
+    fits = strcspn(text_string(&shown), "\n") < fits ? strcspn(text_string(&shown), "\n") : fits;
+    if (count)
+        say_aside("%s; %zu messages, the last of yours: “%.*s%s”", what, count, (int)fits,
+                  text_string(&shown), cut ? " …" : "");
+    else
+        say_aside("%s; the conversation is empty", what);
+    text_fini(&shown);
+}
+
+static int do_undo(struct talk *talk, const struct argument *argument)
+{
+    (void)argument;
+    if (!conversation_undo(&talk->conversation)) {
+        say_error("there is nothing to take back");
+        return LEAVE_USAGE;
+    }
+    talk->retries = 0;
+    say_state(talk, "taken back");
+    talk_keep_safe(talk);
+    return LEAVE_OK;
+}
+
+static int do_retry(struct talk *talk, const struct argument *argument)
+{
+    (void)argument;
+    return talk_retry(talk, NULL);
+}
+
+static int do_edit(struct talk *talk, const struct argument *argument)
+{
+    if (!argument->length) {
+        say_error("/edit needs the new text here; on a terminal it opens $EDITOR");
+        return LEAVE_USAGE;
+    }
+    return talk_retry(talk, argument->text);
+}
+
+static int do_continue(struct talk *talk, const struct argument *argument)
+{
+    (void)argument;
+    return talk_continue(talk);
+}
+
+static int do_mark(struct talk *talk, const struct argument *argument)
+{
+    if (!argument->length)
+        return show_marks(talk);
+    if (!conversation_mark(&talk->conversation, argument->text)) {
+        say_error("no memory for the mark");
+        return LEAVE_MEMORY;
+    }
+    say_aside("marked “%s”: /back %s returns here", argument->text, argument->text);
+    talk_keep_safe(talk);
+    return LEAVE_OK;
+}
+
+static int no_mark(const struct talk *talk, const char *name)
+{
+    if (!talk->conversation.mark_count)
+        say_error("no point is marked yet; /mark NAME marks one");
+    else
+        say_error("there is no mark “%s”; /mark lists them", name);
+    return LEAVE_USAGE;
+}
+
+static int do_back(struct talk *talk, const struct argument *argument)
+{
+    struct conversation *c = &talk->conversation;
+    const struct conversation_mark *mark = argument->length
+                                               ? conversation_find_mark(c, argument->text)
+                                               : (c->mark_count ? &c->marks[c->mark_count - 1] : NULL);
+    if (!mark)
+        return no_mark(talk, argument->text);
+    if (!conversation_back(c, mark)) {
+        say_error("no memory to go back");
+        return LEAVE_MEMORY;
+    }
+    say_state(talk, "back (/undo returns)");
+    talk_keep_safe(talk);
+    return LEAVE_OK;
+}
+
+static int do_reset(struct talk *talk, const struct argument *argument)
+{
+    (void)argument;
+    if (!conversation_reset(&talk->conversation)) {
+        say_error("no memory to begin anew");
+        return LEAVE_MEMORY;
+    }
+    for (size_t i = 0; i < talk->document_count; i++)
+        talk->documents[i].sent = false;
+    talk->warned = false;
+    say_aside("a new conversation begins (/undo brings the old one back)");
+    talk_keep_safe(talk);
+    return LEAVE_OK;
+}
+
+/* ---- files ---- */
+
+static int do_open(struct talk *talk, const struct argument *argument)
+{
+    return talk_open(talk, argument->text);
+}
+
+static int do_export(struct talk *talk, const struct argument *argument)
+{
+    return talk_export(talk, argument->text, argument->length);
+}
+
+/* ---- the table ---- */
+
+static const command_fn functions[COMMAND_COUNT] = {
+    [COMMAND_LOAD] = do_load,         [COMMAND_DOCS] = do_docs,
+    [COMMAND_SUM] = do_sum,           [COMMAND_PLAN] = do_plan,
+    [COMMAND_CITE] = do_cite,         [COMMAND_PARAMS] = do_params,
+    [COMMAND_SYSTEM] = do_system,     [COMMAND_MODEL] = do_model,
+    [COMMAND_CONTEXT] = do_context,   [COMMAND_KV] = do_kv,
+    [COMMAND_MEMORY] = do_memory,     [COMMAND_PROMPT] = do_prompt,
+    [COMMAND_WHY] = do_why,           [COMMAND_ECHO] = do_echo,
+    [COMMAND_HELP] = do_help,         [COMMAND_UNDO] = do_undo,
+    [COMMAND_RETRY] = do_retry,       [COMMAND_EDIT] = do_edit,
+    [COMMAND_CONTINUE] = do_continue, [COMMAND_MARK] = do_mark,
+    [COMMAND_BACK] = do_back,         [COMMAND_RESET] = do_reset,
+    [COMMAND_OPEN] = do_open,         [COMMAND_EXPORT] = do_export,
+};
+
 int talk_command(struct talk *talk, const char *line, size_t length, bool *ret_quit)
 {
-    const char *argument, *near;
-    size_t argument_length;
-    enum command command = command_parse(IN_REPL, line, length, &argument, &argument_length, &near);
+    const char *text, *near;
+    size_t text_length;
+    enum command command = command_parse(IN_REPL, line, length, &text, &text_length, &near);
     if (command == COMMAND_COUNT)
         return unknown_command(line, length, near);
     const struct command_row *row = command_row(command);
-    if (argument_length && !row->argument) {
+    if (text_length && !row->argument) {
         say_error("/%s takes nothing after it", row->name);
         return LEAVE_USAGE;
     }
-    struct text path = {0};
-    text_append(&path, argument, argument_length);
-    int code = LEAVE_OK;
-    switch (command) {
-    case COMMAND_HELP:
-        code = show_help(&talk->program->output, argument, argument_length);
-        break;
-    case COMMAND_QUIT:
-        *ret_quit = true;
-        break;
-    case COMMAND_RESET:
-        talk_reset(talk);
-        ll_session_rewind(talk->work->session, 0);
-        break;
-    case COMMAND_LOAD:
-        if (!path.length)
-            say_error("/load needs the name of a file");
-        code = path.length ? talk_attach(talk, text_string(&path)) : LEAVE_USAGE;
-        break;
-    case COMMAND_DOCS:
-        code = show_documents(talk);
-        break;
-    case COMMAND_SUM:
-        code = sum_documents(talk, path.length ? text_string(&path) : NULL);
-        break;
-    case COMMAND_PARAMS:
-        code = path.length ? set_parameter(talk, argument, argument_length) : show_parameters(talk);
-        break;
-    case COMMAND_CONTEXT:
-        code = show_context(talk);
-        break;
-    default:
-        break;
+    if (!text_length && row->argument && row->argument[0] != '[') {
+        say_error("/%s needs something after it: /%s %s", row->name, row->name, row->argument);
+        return LEAVE_USAGE;
     }
-    text_fini(&path);
+    if (command == COMMAND_QUIT) {
+        *ret_quit = true;
+        return LEAVE_OK;
+    }
+    struct text copy = {0};
+    text_append(&copy, text, text_length);
+    struct argument argument = {text_string(&copy), copy.length};
+    int code = functions[command](talk, &argument);
+    text_fini(&copy);
     return code;
 }

@@ -5,8 +5,7 @@
 
 #include "repl/talk.h"
 
-/* Carries out a line that starts with a slash. *ret_quit: the conversation ends. Gives an exit code,
- * said already, that matters only when the input is no terminal. */
+/* A line that begins with a slash. Sets *ret_quit for /quit. LEAVE_OK or an exit code, said. */
 int talk_command(struct talk *talk, const char *line, size_t length, bool *ret_quit);
 
 #endif

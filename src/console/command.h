@@ -55,8 +55,8 @@ enum command_shape {
 enum command_place { IN_REPL = 1, IN_NOTEBOOK = 2, IN_BOTH = 3 };
 
 struct command_row {
-    const char *name;    /* without its slash or percent sign */
-    const char *aliases; /* other names, separated by spaces; NULL: none */
+    const char *name;     /* without its slash or percent sign */
+    const char *aliases;  /* other names, separated by spaces; NULL: none */
     const char *argument; /* as help shows it, in brackets when it may be left out; NULL: takes none */
     enum command_shape shape;
     unsigned places;  /* front ends that have it */

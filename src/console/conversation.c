@@ -56,8 +56,7 @@ static struct conversation_message *message_new(const char *role, const char *te
 
 static bool state_push(struct conversation_state *state, struct conversation_message *message)
 {
-    struct conversation_message **messages =
-        realloc(state->messages, (state->count + 2) * sizeof *messages);
+    struct conversation_message **messages = realloc(state->messages, (state->count + 2) * sizeof *messages);
     if (!messages)
         return false;
     state->messages = messages;
@@ -172,7 +171,7 @@ bool conversation_fuse(struct conversation *c, size_t count, const char *summary
     bool ok = first && state_push(&state, first);
     for (size_t i = count + 1; ok && i < c->now.count; i++)
         ok = state_push(&state, c->now.messages[i]);
-    if (!ok || !conversation_keep(c)) {
+    if (!ok) {
         if (first && !first->holders) {
             first->holders = 1;
             message_release(first);

@@ -15,10 +15,10 @@ struct conversation_message {
     char role[16]; /* "user", "assistant" */
     char *text;    /* as the model is given it; prefix, then what was typed */
     size_t length;
-    size_t prefix;   /* bytes of documents or of an older part's summary that go before */
-    bool partial;    /* an answer that was stopped */
-    bool fused;      /* its prefix holds the summary of an older part */
-    size_t holders;  /* states that it is part of */
+    size_t prefix;  /* bytes of documents or of an older part's summary that go before */
+    bool partial;   /* an answer that was stopped */
+    bool fused;     /* its prefix holds the summary of an older part */
+    size_t holders; /* states that it is part of */
 };
 
 struct conversation_state {
@@ -54,7 +54,8 @@ bool conversation_undo(struct conversation *conversation);
 void conversation_drop_last(struct conversation *conversation); /* the last message; none is no matter */
 /* Forgets all messages, and undo brings them back. Marks stay. */
 bool conversation_reset(struct conversation *conversation);
-/* In place of the first count messages stands their summary, before the next message (one must follow). */
+/* In place of the first count messages stands their summary, before the next message (one must follow).
+ * Keep the state before it, so that undo brings them back. */
 bool conversation_fuse(struct conversation *conversation, size_t count, const char *summary);
 /* The last message of that role, or NULL. */
 const struct conversation_message *conversation_last(const struct conversation *conversation,

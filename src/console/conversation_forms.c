@@ -154,11 +154,10 @@ static json_t *state_json(const struct conversation_state *state, json_t *messag
                 break;
             *known = grown;
             grown[(*known_count)++] = message;
-            json_array_append_new(
-                messages, json_pack("{s:s, s:o, s:I, s:b, s:b}", "role", message->role, "text",
-                                    json_words(message->text, message->length), "prefix",
-                                    (json_int_t)message->prefix, "partial", (int)message->partial, "fused",
-                                    (int)message->fused));
+            json_array_append_new(messages, json_pack("{s:s, s:o, s:I, s:b, s:b}", "role", message->role,
+                                                      "text", json_words(message->text, message->length),
+                                                      "prefix", (json_int_t)message->prefix, "partial",
+                                                      (int)message->partial, "fused", (int)message->fused));
         }
         json_array_append_new(places, json_integer((json_int_t)place));
     }

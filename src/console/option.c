@@ -31,6 +31,7 @@
 static const char *const kv_types[] = {"f32", "f16", "bf16", "q8_0", NULL};
 static const char *const methods[] = {"auto", "whole", "select", "tree", "refine", "extractive", NULL};
 static const char *const lengths[] = {"short", "medium", "long", NULL};
+static const char *const keys[] = {"emacs", "vi", NULL};
 static const char *const kinds[] = {"text", "markdown", "pdf", NULL};
 
 static const struct option_row rows[OPTION_COUNT] = {
@@ -112,6 +113,9 @@ static const struct option_row rows[OPTION_COUNT] = {
                          "the documents' character encoding (default: found out)"},
     [OPTION_PASSWORD_FILE] = {"password-file", 0, PATH_OF("FILE"), ANYWHERE, READS,
                               "a file whose first line opens a locked PDF"},
+    [OPTION_KEYS] = {"keys", 0, CHOICE_OF("STYLE", "emacs", keys), ANYWHERE, CHAT,
+                     "the keys that edit a line"},
+    [OPTION_PRIVATE] = {"private", 0, FLAG, ANYWHERE, CHAT, "keep no history of what is typed"},
     [OPTION_JSON] = {"json", 0, FLAG, LINE_ONLY, ANSWERS, "print one JSON object"},
     [OPTION_NDJSON] = {"ndjson", 0, FLAG, LINE_ONLY, SUM | RUN,
                        "print one JSON object a line, as things happen"},

@@ -41,7 +41,7 @@ expect >\x20
 send \x04
 end
 END
-drive 0 "Ctrl-C twice at the empty prompt leaves" longleaf chat <<'END'
+drive 130 "Ctrl-C twice at the empty prompt leaves" longleaf chat <<'END'
 expect >\x20
 send \x03
 expect again leaves
@@ -63,7 +63,7 @@ END
 drive 0 "Ctrl-C stops an answer, keeps the conversation and its text" longleaf chat -c 4000 -n 3900 --temp 2 <<'END'
 expect >\x20
 send tell me everything\r
-output
+expect writing,
 send \x03
 expect [stopped
 expect >\x20
@@ -87,20 +87,21 @@ END
 drive 0 "a paste of one MiB is one message" longleaf chat -c 200 <<'END'
 expect >\x20
 paste 1048576
-expect 1,048,576 bytes]
+expect tokens]
 send \r
-expect the context holds 200
-expect >\x20
+expect pasted text 1
+send /docs\r
+expect too long
 send /quit\r
 end
 END
-is "$(grep -c 'the context holds' screen)" 1 "refused once, as one message"
+is "$(grep -c 'the context holds 200' screen)" 1 "attached once, as one document"
 ! grep -q 'line 40 of the paste' screen
 tap_case $? "and nothing of it lands at a later prompt"
 drive 0 "several lines pasted are one message" longleaf chat -n 4 <<'END'
 expect >\x20
 send \e[200~first line\rsecond line\e[201~
-expect [paste 1: 2 lines, 22 bytes]
+expect [2 lines,\x20
 send \r
 expect >\x20
 send /context\r

@@ -70,6 +70,7 @@ static void fusion_puts_a_summary_before_the_next_message_and_is_undone(void **s
     size_t length;
     say(&c, "one", "1");
     say(&c, "two", "2");
+    assert_true(conversation_keep(&c));
     assert_true(conversation_fuse(&c, 2, "they counted"));
     assert_int_equal(c.now.count, 2);
     assert_non_null(strstr(c.now.messages[0]->text, "they counted"));
