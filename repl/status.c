@@ -44,7 +44,8 @@ static void add_activity(struct parts *parts, const struct status *status, const
     }
     bool decoding = decoded && (!status->progress.active || status->progress.phase == LL_PREFILLING);
     if (decoding)
-        text_printf(next_part(parts), "writing, %s tokens/s", human_rate((double)decoded / seconds).text);
+        text_printf(next_part(parts), "writing, %s tokens/s",
+                    human_rate(stats->decode_rate > 0 ? stats->decode_rate : (double)decoded / seconds).text);
     else if (status->progress.active)
         add_progress(parts, status);
     else

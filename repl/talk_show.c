@@ -8,6 +8,7 @@
 
 #include "console/escape.h"
 #include "console/human.h"
+#include "console/memory.h"
 #include "console/parameter.h"
 #include "repl/say.h"
 
@@ -136,20 +137,10 @@ int show_cache(const struct talk *talk)
 
 int show_memory(const struct talk *talk)
 {
-    struct output *output = &talk->program->output;
-    for (size_t i = 0; i < ll_engine_device_count(talk->work->engine); i++) {
-        ll_device_info device;
-        ll_memory memory;
-        if (ll_engine_get_device(talk->work->engine, i, &device) != LL_OK ||
-            ll_engine_get_memory(talk->work->engine, i, &memory) != LL_OK)
-            continue;
-        output_printf(output, "%s (%s): %s free of %s\n", device.name, device.backend,
-                      human_bytes(memory.free).text, human_bytes(memory.total).text);
-        output_printf(output, "%-10s %s\n%-10s %s\n%-10s %s\n%-10s %s\n", "weights",
-                      human_bytes(memory.weights).text, "cache", human_bytes(memory.cache).text, "scratch",
-                      human_bytes(memory.scratch).text, "together",
-                      human_bytes(memory.weights + memory.cache + memory.scratch).text);
-    }
+    struct text account = {0};
+    memory_show(MEMORY_TEXT, talk->work->engine, talk->work->model, talk->work->session, &account);
+    output_write(&talk->program->output, text_string(&account), account.length);
+    text_fini(&account);
     return LEAVE_OK;
 }
 
