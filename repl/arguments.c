@@ -13,6 +13,7 @@ struct walk {
     char **argv;
     int argc, at;        /* the next word */
     const char *cluster; /* the rest of "-vq" after its first letter, or NULL */
+    enum verb verb;      /* VERB_COUNT: not known yet */
     bool only_operands;  /* after "--" */
     enum option option;  /* OPTION_COUNT: an operand */
     const char *value;   /* the option's value, or the operand */
@@ -75,7 +76,7 @@ static bool step_long(struct walk *walk, const char *word, struct text *problem)
 
 static bool step_letter(struct walk *walk, const char *letters, struct text *problem)
 {
-    walk->option = option_find_letter(letters[0]);
+    walk->option = option_find_letter(letters[0], walk->verb);
     walk->dashes = false;
     if (walk->option == OPTION_COUNT) {
         text_puts(problem, "there is no option “-");
@@ -111,7 +112,7 @@ static int walk_step(struct walk *walk, struct text *problem)
 
 bool arguments_find_verb(struct arguments *arguments, int argc, char **argv, struct text *problem)
 {
-    struct walk walk = {.argv = argv, .argc = argc, .at = 1};
+    struct walk walk = {.argv = argv, .argc = argc, .at = 1, .verb = VERB_COUNT};
     *arguments = (struct arguments){.verb = VERB_CHAT};
     int step;
     while ((step = walk_step(&walk, problem)) > 0) {
@@ -121,6 +122,7 @@ bool arguments_find_verb(struct arguments *arguments, int argc, char **argv, str
             continue;
         arguments->verb = verb_find(walk.value);
         arguments->verb_at = walk.at - 1;
+        walk.verb = arguments->verb;
     }
     return step == 0;
 }
@@ -141,7 +143,7 @@ static bool wrong_verb(const struct walk *walk, enum verb verb, struct text *pro
 bool arguments_read(struct arguments *arguments, int argc, char **argv, struct settings *settings,
                     struct text *problem)
 {
-    struct walk walk = {.argv = argv, .argc = argc, .at = 1};
+    struct walk walk = {.argv = argv, .argc = argc, .at = 1, .verb = arguments->verb};
     arguments->operands = calloc((size_t)argc + 1, sizeof *arguments->operands);
     int step = arguments->operands ? 1 : -1;
     while (step > 0 && (step = walk_step(&walk, problem)) > 0) {

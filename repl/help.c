@@ -50,12 +50,12 @@ static void describe(struct text *out, const struct option_row *row)
         text_printf(out, " (default: %s)", row->fallback);
 }
 
-static void print_option(struct output *output, const struct option_row *row, size_t columns)
+static void print_option(struct output *output, const struct option_row *row, char letter, size_t columns)
 {
     char head[64];
     struct text words = {0};
-    int length = snprintf(head, sizeof head, "  %c%c%c --%s%s%s", row->letter ? '-' : ' ',
-                          row->letter ? row->letter : ' ', row->letter ? ',' : ' ', row->name,
+    int length = snprintf(head, sizeof head, "  %c%c%c --%s%s%s", letter ? '-' : ' ',
+                          letter ? letter : ' ', letter ? ',' : ' ', row->name,
                           row->argument ? " " : "", row->argument ? row->argument : "");
     size_t indent = 30;
     output_puts(output, head);
@@ -74,12 +74,15 @@ void help_verb(struct output *output, enum verb verb, size_t columns)
     output_printf(output, "usage: longleaf %s [OPTION...]%s%s\n\n%s\n\n", row->name,
                   *row->arguments ? " " : "", row->arguments, row->help);
     for (int i = 0; i < OPTION_COUNT; i++)
-        if (option_applies((enum option)i, verb))
-            print_option(output, option_row((enum option)i), columns);
+        if (option_applies((enum option)i, verb)) {
+            const struct option_row *option = option_row((enum option)i);
+            bool own = option_find_letter(option->letter, verb) == (enum option)i;
+            print_option(output, option, own ? option->letter : '\0', columns);
+        }
 }
 
 void help_options(struct output *output, size_t columns)
 {
     for (int i = 0; i < OPTION_COUNT; i++)
-        print_option(output, option_row((enum option)i), columns);
+        print_option(output, option_row((enum option)i), option_row((enum option)i)->letter, columns);
 }

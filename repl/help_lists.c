@@ -134,7 +134,7 @@ static void bash_values(struct output *output)
         if (row->kind == OPTION_IS_FLAG)
             continue;
         output_printf(output, "    --%s", row->name);
-        if (row->letter)
+        if (row->letter && option_find_letter(row->letter, VERB_COUNT) == (enum option)i)
             output_printf(output, " | -%c", row->letter);
         if (row->choices) {
             output_puts(output, ") COMPREPLY=($(compgen -W \"");
@@ -179,6 +179,8 @@ void help_completion(struct output *output)
                         "        COMPREPLY=($(compgen -W \"$verbs options roff completion\" -- \"$word\"))\n"
                         "    elif [[ $before == models ]]; then\n"
                         "        COMPREPLY=($(compgen -W \"list fetch verify path\" -- \"$word\"))\n"
+                        "    elif [[ $before == cache ]]; then\n"
+                        "        COMPREPLY=($(compgen -W \"show prune clear\" -- \"$word\"))\n"
                         "    else\n"
                         "        COMPREPLY=($(compgen -f -- \"$word\"))\n"
                         "    fi\n"

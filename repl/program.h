@@ -16,6 +16,7 @@ enum leave { /* exit codes; longleaf.1 lists them */
              LEAVE_MEMORY = 4,
              LEAVE_MODEL = 5,
              LEAVE_DOCUMENT = 6,
+             LEAVE_ABSENT = 7, /* the documents do not answer the question */
              LEAVE_HUNG_UP = 129,
              LEAVE_INTERRUPTED = 130,
              LEAVE_TERMINATED = 143

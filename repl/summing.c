@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "repl/summing.h"
 
+#include "repl/keeping.h"
 #include "repl/say.h"
 #include "repl/work.h"
 
@@ -54,9 +55,14 @@ int summing_make(struct summing *summing, struct program *program)
     options.width = (size_t)settings_count(&program->settings, OPTION_WIDTH, 0);
     options.cache_type = work_cache_type(program);
     options.sampling = work_sampling(program);
+    struct text journal = {0};
+    options.journal = keeping_path(program, &journal);
+    options.journal_limit = keeping_limit(program);
     ll_run run = program_run(program);
     ll_error error = {0};
-    if (ll_summarize(summing->model, summing->plan, &options, &run, &summing->summary, &error) != LL_OK)
+    ll_status status = ll_summarize(summing->model, summing->plan, &options, &run, &summing->summary, &error);
+    text_fini(&journal);
+    if (status != LL_OK)
         return program_fail(program, CONCERN_WORK, &error);
     meter_clear(&program->meter);
     ll_summary_get_coverage(summing->summary, &summing->coverage);

@@ -76,6 +76,7 @@ static json_t *stats_json(const ll_summary_stats *stats)
 {
     json_t *row = json_object();
     json_put_count(row, "calls", stats->calls);
+    json_put_count(row, "reused", stats->reused);
     json_put_count(row, "prompt_tokens", stats->prompt_tokens);
     json_put_count(row, "generated_tokens", stats->generated_tokens);
     json_put_count(row, "looped", stats->looped);

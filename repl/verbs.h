@@ -11,6 +11,7 @@ verb_fn verbs_function(enum verb verb);
 
 int verb_chat(struct program *program);
 int verb_sum(struct program *program);
+int verb_ask(struct program *program);
 int verb_run(struct program *program);
 int verb_text(struct program *program);
 int verb_tokens(struct program *program);
@@ -18,6 +19,7 @@ int verb_info(struct program *program);
 int verb_ppl(struct program *program);
 int verb_bench(struct program *program);
 int verb_models(struct program *program);
+int verb_cache(struct program *program);
 int verb_help(struct program *program);
 
 #endif

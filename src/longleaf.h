@@ -8,6 +8,7 @@
  *   document  text with pages, sections and byte offsets
  *   plan      what will be computed before it is: windows, calls, tokens, memory
  *   summary   a tree of partial summaries with the pages and bytes each rests on
+ *   answer    what a document says to a question, with the sentences it stands in
  *   run       one struct handed to every long call: who may cancel it, who hears of it
  *
  * Rules
@@ -48,6 +49,7 @@ typedef struct ll_session ll_session;
 typedef struct ll_document ll_document;
 typedef struct ll_plan ll_plan;
 typedef struct ll_summary ll_summary;
+typedef struct ll_answer ll_answer;
 typedef struct ll_cancel ll_cancel;
 typedef int32_t ll_token;
 
@@ -95,7 +97,8 @@ typedef enum ll_phase {
     LL_READING,     /* bytes of document       */
     LL_CHUNKING,    /* bytes of document       */
     LL_SUMMARIZING, /* windows                 */
-    LL_FUSING       /* model calls of fusion   */
+    LL_FUSING,      /* model calls of fusion   */
+    LL_ASKING       /* windows                 */
 } ll_phase;
 
 typedef struct ll_choice { /* one alternative at one position */
@@ -347,6 +350,12 @@ typedef struct ll_section {
     size_t first_page, last_page;   /* from 1; 0 when there are no pages */
 } ll_section;
 
+typedef struct ll_file {
+    const char *name; /* as it was named; "" for a text */
+    uint64_t first_byte, last_byte; /* of the normalised text, last exclusive */
+    size_t pages;
+} ll_file;
+
 void ll_document_options_init(ll_document_options *options);
 /* Reads all paths, in order, into one document; "-" is standard input. A path that cannot be read
  * fails the call with LL_UNREADABLE, LL_NOT_FOUND or LL_IO and names it. */
@@ -356,6 +365,7 @@ ll_status ll_document_from_text(const char *text, size_t length, const ll_docume
                                 ll_document **ret, ll_error *error);
 void ll_document_close(ll_document *document);
 ll_status ll_document_get_info(const ll_document *document, ll_document_info *ret);
+ll_status ll_document_get_file(const ll_document *document, size_t file, ll_file *ret);
 ll_status ll_document_get_section(const ll_document *document, size_t section, ll_section *ret);
 const char *ll_document_text(const ll_document *document, size_t *ret_length);
 size_t ll_document_note_count(const ll_document *document);               /* things a person must know */
@@ -414,6 +424,8 @@ typedef struct ll_summary_options {
     size_t width;         /* windows computed together; 0: chosen */
     ll_dtype cache_type;
     ll_sampling sampling; /* greedy by default */
+    const char *journal;  /* file that keeps the model's answers, made when missing; NULL: none */
+    uint64_t journal_limit; /* bytes; 0: 256 MiB */
 } ll_summary_options;
 
 typedef struct ll_coverage {
@@ -443,7 +455,8 @@ typedef struct ll_sentence { /* one sentence of the answer and what it rests on 
 } ll_sentence;
 
 typedef struct ll_summary_stats {
-    size_t calls, prompt_tokens, generated_tokens, looped, fallbacks;
+    size_t calls, reused; /* reused: of those, taken from the journal */
+    size_t prompt_tokens, generated_tokens, looped, fallbacks;
     double seconds;
 } ll_summary_stats;
 
@@ -458,6 +471,72 @@ size_t ll_summary_node_count(const ll_summary *summary);
 ll_status ll_summary_get_node(const ll_summary *summary, size_t node, ll_summary_node *ret);
 size_t ll_summary_sentence_count(const ll_summary *summary);
 ll_status ll_summary_get_sentence(const ll_summary *summary, size_t sentence, ll_sentence *ret);
+
+/* ---- answers ---------------------------------------------------------------------------------- */
+
+typedef struct ll_ask_options {
+    size_t size;
+    size_t windows;       /* best windows the model is asked about; 0: 4 */
+    bool exhaustive;      /* ask about every window of the document */
+    size_t width;         /* windows computed together; 0: chosen */
+    ll_dtype cache_type;
+    ll_sampling sampling; /* greedy by default */
+    const char *journal;  /* as for summaries */
+    uint64_t journal_limit;
+} ll_ask_options;
+
+typedef struct ll_answer_info {
+    bool found;         /* false: not in the document; the text says so */
+    bool generated;     /* the text is the model's own; else it is the first quote */
+    const char *reason; /* how it was decided, one sentence */
+    size_t passages;    /* windows the document has for this */
+    size_t asked;       /* of those, put before the model */
+} ll_answer_info;
+
+typedef struct ll_quote { /* word for word from the document */
+    const char *text;
+    size_t length;
+    const char *file, *title; /* file: as it was named; title: heading path, or NULL */
+    uint64_t first_byte, last_byte;
+    size_t first_page, last_page; /* 0: the document has no pages */
+    size_t window; /* place in the ranking, from 0 */
+    float score;   /* 0 … 1: how much of the question it meets */
+} ll_quote;
+
+typedef struct ll_answer_window { /* one window of the ranking, best first */
+    uint64_t first_byte, last_byte;
+    size_t first_page, last_page;
+    const char *file;
+    float score;
+    const char *reply; /* what the model said of it; NULL: not asked */
+} ll_answer_window;
+
+void ll_ask_options_init(ll_ask_options *options);
+/* model NULL: the sentences that fit best are quoted. Sentences that are in the answer are in the
+ * document, word for word, or their numbers and names are; whether they answer rightly is not proved. */
+ll_status ll_ask(ll_model *model, const ll_document *document, const char *question,
+                 const ll_ask_options *options, const ll_run *run, ll_answer **ret, ll_error *error);
+void ll_answer_free(ll_answer *answer);
+const char *ll_answer_text(const ll_answer *answer, size_t *ret_length);
+ll_status ll_answer_get_info(const ll_answer *answer, ll_answer_info *ret);
+ll_status ll_answer_get_stats(const ll_answer *answer, ll_summary_stats *ret);
+size_t ll_answer_quote_count(const ll_answer *answer);
+ll_status ll_answer_get_quote(const ll_answer *answer, size_t quote, ll_quote *ret);
+size_t ll_answer_window_count(const ll_answer *answer);
+ll_status ll_answer_get_window(const ll_answer *answer, size_t window, ll_answer_window *ret);
+
+/* ---- the journal ------------------------------------------------------------------------------ */
+
+typedef struct ll_journal_info {
+    uint64_t answers, bytes; /* kept; of the file */
+    double seconds;                /* of computing that the answers kept stand for */
+    uint64_t oldest, newest;       /* last use, seconds since 1970; 0: empty */
+} ll_journal_info;
+
+/* LL_NOT_FOUND when there is no such file. */
+ll_status ll_journal_get_info(const char *path, ll_journal_info *ret, ll_error *error);
+/* Drops the least lately used answers until the file is at most `bytes` long; 0 drops all. */
+ll_status ll_journal_prune(const char *path, uint64_t bytes, ll_error *error);
 
 #ifdef __cplusplus
 }

@@ -16,6 +16,7 @@ static const struct {
     [LL_DECODING] = {"writing", "tokens/s"},        [LL_READING] = {"reading the document", NULL},
     [LL_CHUNKING] = {"cutting into windows", NULL}, [LL_SUMMARIZING] = {"summarising", "windows/s"},
     [LL_FUSING] = {"joining the parts", "calls/s"},
+    [LL_ASKING] = {"asking", "windows/s"},
 };
 
 const char *meter_phase_words(ll_phase phase)

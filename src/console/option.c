@@ -6,6 +6,8 @@
 
 #define CHAT VERB_BIT(VERB_CHAT)
 #define SUM VERB_BIT(VERB_SUM)
+#define ASK VERB_BIT(VERB_ASK)
+#define CACHE VERB_BIT(VERB_CACHE)
 #define RUN VERB_BIT(VERB_RUN)
 #define TEXT VERB_BIT(VERB_TEXT)
 #define TOKENS VERB_BIT(VERB_TOKENS)
@@ -14,10 +16,10 @@
 #define BENCH VERB_BIT(VERB_BENCH)
 #define MODELS VERB_BIT(VERB_MODELS)
 #define ALL (VERB_BIT(VERB_COUNT) - 1)
-#define GENERATES (CHAT | SUM | RUN)
+#define GENERATES (CHAT | SUM | ASK | RUN)
 #define COMPUTES (GENERATES | PPL | BENCH)
-#define READS (CHAT | SUM | TEXT | TOKENS | PPL)
-#define ANSWERS (SUM | RUN | TEXT | TOKENS | INFO | PPL | BENCH | MODELS)
+#define READS (CHAT | SUM | ASK | TEXT | TOKENS | PPL)
+#define ANSWERS (SUM | ASK | CACHE | RUN | TEXT | TOKENS | INFO | PPL | BENCH | MODELS)
 
 #define FLAG OPTION_IS_FLAG, NULL, NULL, NULL, 0, 0
 #define TEXT_OF(argument, fallback) OPTION_IS_TEXT, argument, fallback, NULL, 0, 0
@@ -78,19 +80,28 @@ static const struct option_row rows[OPTION_COUNT] = {
                            "go on past the end of the answer, to --max-tokens"},
     [OPTION_LOGPROBS] = {"logprobs", 0, COUNT_OF(NULL, 1, 100), LINE_ONLY, RUN,
                          "with --json: each token's log-probability and the N best alternatives"},
+    [OPTION_QUESTION] = {"question", 'q', OPTION_IS_LIST, "TEXT", NULL, NULL, 0, 0, LINE_ONLY, ASK,
+                         "what to ask; may be given several times"},
+    [OPTION_WINDOWS] = {"windows", 0, COUNT_OF("4", 1, 100000), ANYWHERE, ASK,
+                        "the N windows most like the question are put before the model"},
+    [OPTION_EXHAUSTIVE] = {"exhaustive", 0, FLAG, ANYWHERE, ASK, "ask about every window of the documents"},
     [OPTION_LENGTH] = {"length", 0, OPTION_IS_COUNT, "WORDS", "medium", lengths, 20, 100000, ANYWHERE, SUM,
                        "wanted length in words, or short (100), medium (200), long (350)"},
     [OPTION_FOCUS] = {"focus", 0, TEXT_OF("TEXT", NULL), ANYWHERE, SUM, "what the reader cares about"},
-    [OPTION_METHOD] = {"method", 0, CHOICE_OF("METHOD", "auto", methods), ANYWHERE, SUM,
-                       "how to summarise; extractive needs no model"},
+    [OPTION_METHOD] = {"method", 0, CHOICE_OF("METHOD", "auto", methods), ANYWHERE, SUM | ASK,
+                       "how to summarise; extractive needs no model, and quotes only"},
     [OPTION_WINDOW] = {"window", 0, COUNT_OF(NULL, 32, 1e9), ANYWHERE, SUM,
                        "tokens of text in each window (default: by the model's size)"},
     [OPTION_OVERLAP] = {"overlap", 0, COUNT_OF(NULL, 0, 1e9), ANYWHERE, SUM,
                         "tokens that neighbouring windows share (default: by the window)"},
-    [OPTION_WIDTH] = {"width", 0, COUNT_OF(NULL, 1, 1024), ANYWHERE, SUM,
+    [OPTION_WIDTH] = {"width", 0, COUNT_OF(NULL, 1, 1024), ANYWHERE, SUM | ASK,
                       "windows computed together (default: by memory)"},
+    [OPTION_NO_CACHE] = {"no-cache", 0, FLAG, ANYWHERE, SUM | ASK,
+                         "neither use nor keep earlier answers of the model"},
+    [OPTION_CACHE_LIMIT] = {"cache-limit", 0, COUNT_OF("256M", 1, 1e15), ANYWHERE, SUM | ASK | CACHE,
+                            "bytes that earlier answers may take on the disk; the longest unused go first"},
     [OPTION_PLAN] = {"plan", 0, FLAG, LINE_ONLY, SUM, "say what would be computed, and stop"},
-    [OPTION_TRACE] = {"trace", 0, FLAG, LINE_ONLY, SUM, "show what came of each window on standard error"},
+    [OPTION_TRACE] = {"trace", 0, FLAG, LINE_ONLY, SUM | ASK, "show what came of each window on standard error"},
     [OPTION_IDS] = {"ids", 0, FLAG, LINE_ONLY, TOKENS, "print the token ids, as run --tokens takes them"},
     [OPTION_SPECIAL] = {"special", 0, FLAG, LINE_ONLY, TOKENS,
                         "take control tokens written in the text for control tokens"},
@@ -141,12 +152,25 @@ enum option option_find(const char *name)
     return OPTION_COUNT;
 }
 
-enum option option_find_letter(char letter)
+static int count_verbs(unsigned verbs)
 {
-    for (int i = 0; i < OPTION_COUNT; i++)
-        if (letter && rows[i].letter == letter)
-            return (enum option)i;
-    return OPTION_COUNT;
+    return __builtin_popcount(verbs);
+}
+
+enum option option_find_letter(char letter, enum verb verb)
+{
+    enum option best = OPTION_COUNT;
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        if (!letter || rows[i].letter != letter)
+            continue;
+        bool takes = verb < VERB_COUNT && option_applies((enum option)i, verb);
+        bool best_takes = best != OPTION_COUNT && verb < VERB_COUNT && option_applies(best, verb);
+        int difference = best == OPTION_COUNT ? 0 : count_verbs(rows[i].verbs) - count_verbs(rows[best].verbs);
+        if (best == OPTION_COUNT || (takes && !best_takes) || (takes && best_takes && difference < 0) ||
+            (!takes && !best_takes && difference > 0))
+            best = (enum option)i;
+    }
+    return best;
 }
 
 bool option_applies(enum option option, enum verb verb)

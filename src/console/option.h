@@ -31,12 +31,17 @@ enum option {
     OPTION_RAW,
     OPTION_IGNORE_EOS,
     OPTION_LOGPROBS,
+    OPTION_QUESTION,
+    OPTION_WINDOWS,
+    OPTION_EXHAUSTIVE,
     OPTION_LENGTH,
     OPTION_FOCUS,
     OPTION_METHOD,
     OPTION_WINDOW,
     OPTION_OVERLAP,
     OPTION_WIDTH,
+    OPTION_NO_CACHE,
+    OPTION_CACHE_LIMIT,
     OPTION_PLAN,
     OPTION_TRACE,
     OPTION_IDS,
@@ -90,7 +95,8 @@ struct option_row {
 
 const struct option_row *option_row(enum option option);
 enum option option_find(const char *name);   /* OPTION_COUNT: none */
-enum option option_find_letter(char letter); /* OPTION_COUNT: none */
+/* The one that fewest verbs take, `verb` among them; else the one that most verbs take. OPTION_COUNT: none. */
+enum option option_find_letter(char letter, enum verb verb);
 bool option_applies(enum option option, enum verb verb);
 
 #endif

@@ -7,6 +7,7 @@
 static const struct verb_row rows[VERB_COUNT] = {
     [VERB_CHAT] = {"chat", "[FILE...]", "talk with the model, documents attached", 0, -1},
     [VERB_SUM] = {"sum", "FILE...", "summarise documents of any length", 1, -1},
+    [VERB_ASK] = {"ask", "FILE...", "answer questions from documents, with the sentences that say so", 1, -1},
     [VERB_RUN] = {"run", "[-]", "answer one prompt", 0, 1},
     [VERB_TEXT] = {"text", "FILE...", "print exactly the text a model would be given", 1, -1},
     [VERB_TOKENS] = {"tokens", "FILE...", "count or list the tokens of documents", 1, -1},
@@ -14,6 +15,7 @@ static const struct verb_row rows[VERB_COUNT] = {
     [VERB_PPL] = {"ppl", "FILE...", "measure a model's perplexity on documents", 1, -1},
     [VERB_BENCH] = {"bench", "", "measure prefill and decode speed at several depths", 0, 0},
     [VERB_MODELS] = {"models", "[list|fetch|verify|path]", "list, fetch and verify models", 0, 2},
+    [VERB_CACHE] = {"cache", "[show|prune|clear]", "show and prune what is kept of the model's answers", 0, 1},
     [VERB_HELP] = {"help", "[TOPIC]", "explain a verb, or print options, roff, completion", 0, 1},
 };
 

@@ -6,6 +6,7 @@
 enum verb {
     VERB_CHAT,
     VERB_SUM,
+    VERB_ASK,
     VERB_RUN,
     VERB_TEXT,
     VERB_TOKENS,
@@ -13,6 +14,7 @@ enum verb {
     VERB_PPL,
     VERB_BENCH,
     VERB_MODELS,
+    VERB_CACHE,
     VERB_HELP,
     VERB_COUNT
 };

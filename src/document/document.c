@@ -79,6 +79,9 @@ static ll_status append(struct ll_document *d, struct reading *reading, const ll
         !mem_grow((void **)&d->files, &d->file_capacity, d->file_count + 1, sizeof *d->files))
         return error_nomem(error, "document", d->text.length);
     LL_TRY(segment_file(d, &file, strbuf_text(&reading->title), tail_of(reading->name), run, error));
+    file.name = d->titles.length;
+    strbuf_puts(&d->titles, reading->name);
+    strbuf_putc(&d->titles, '\0');
     d->files[d->file_count++] = file;
     d->unread_pages += reading->unread_pages;
     d->source_bytes += reading->source_bytes;
@@ -171,7 +174,7 @@ void ll_document_close(ll_document *d)
 
 /* ---- look-ups -------------------------------------------------------------------------------- */
 
-static const struct doc_file *file_at(const struct ll_document *d, size_t byte)
+const struct doc_file *document_file(const struct ll_document *d, size_t byte)
 {
     size_t low = 0, high = d->file_count;
     while (high - low > 1) {
@@ -186,7 +189,7 @@ static const struct doc_file *file_at(const struct ll_document *d, size_t byte)
 
 size_t document_page(const struct ll_document *d, size_t byte)
 {
-    const struct doc_file *file = file_at(d, byte);
+    const struct doc_file *file = document_file(d, byte);
     size_t low = file->first_page, high = file->first_page + file->page_count;
     if (low == high)
         return 0;
@@ -204,7 +207,7 @@ void document_pages(const struct ll_document *d, size_t first, size_t last, size
                     size_t *ret_last)
 {
     size_t end = last > first ? last - 1 : first;
-    bool one_file = file_at(d, first) == file_at(d, end);
+    bool one_file = document_file(d, first) == document_file(d, end);
     *ret_first = one_file ? document_page(d, first) : 0;
     *ret_last = one_file ? document_page(d, end) : 0;
 }
@@ -286,6 +289,15 @@ ll_status ll_document_get_info(const ll_document *d, ll_document_info *ret)
         .paragraphs = d->paragraph_count,
         .unread_pages = d->unread_pages,
     };
+    return LL_OK;
+}
+
+ll_status ll_document_get_file(const ll_document *d, size_t file, ll_file *ret)
+{
+    if (file >= d->file_count)
+        return LL_NOT_FOUND;
+    const struct doc_file *f = &d->files[file];
+    *ret = (ll_file){d->titles.text + f->name, f->first, f->last, f->page_count};
     return LL_OK;
 }
 

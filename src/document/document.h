@@ -16,6 +16,7 @@ struct doc_file {
     size_t first_page, page_count; /* index into pages; no pages: count 0 */
     size_t section;                /* the section that is the file */
     enum kind kind;
+    size_t name; /* in titles: as it was named */
 };
 
 struct doc_section {
@@ -63,6 +64,7 @@ size_t document_page(const struct ll_document *document, size_t byte);
 /* Pages of a range; both 0 when it has none or spans several files. */
 void document_pages(const struct ll_document *document, size_t first, size_t last, size_t *ret_first,
                     size_t *ret_last);
+const struct doc_file *document_file(const struct ll_document *document, size_t byte);
 size_t document_section(const struct ll_document *document, size_t byte);
 /* First sentence that ends after byte; sentence_count when there is none. */
 size_t document_sentence(const struct ll_document *document, size_t byte);

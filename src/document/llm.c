@@ -9,6 +9,7 @@
 
 #include "document/plan.h"
 #include "document/summary.h"
+#include "engine/identity.h"
 #include "engine/model.h"
 
 static ll_status encode_text(void *self, const char *text, size_t length, struct token_list *out,
@@ -41,6 +42,16 @@ static uint64_t cache_bytes(void *self, size_t context, size_t width, ll_dtype c
     return batch_cache_bytes(self, context, width, cache_type);
 }
 
+static bool embed(void *self, ll_token token, float *out)
+{
+    return model_embedding(self, token, out);
+}
+
+static ll_status identify(void *self, unsigned char *ret, ll_error *error)
+{
+    return model_identity(self, ret, error);
+}
+
 void llm_of_model(const ll_model *model, struct llm *ret)
 {
     ll_model_info info = {0};
@@ -54,6 +65,10 @@ void llm_of_model(const ll_model *model, struct llm *ret)
         .encode_chat = encode_chat,
         .piece = piece,
         .run = run_batch,
+        .embed = embed,
+        .embedding_width = info.width,
+        .vocabulary = info.vocabulary,
+        .identify = identify,
         .cache_bytes = cache_bytes,
     };
 }

@@ -22,6 +22,11 @@ struct llm {
     const char *(*piece)(void *self, ll_token token, size_t *ret_length);
     ll_status (*run)(void *self, const struct batch_options *options, const struct batch_request *requests,
                      size_t count, const ll_run *run, struct batch_output *outputs, ll_error *error);
+    /* The embedding of one token, [embedding_width]; false when there is none. NULL: the model gives none. */
+    bool (*embed)(void *self, ll_token token, float *out);
+    size_t embedding_width, vocabulary;
+    /* What tells this model and its arithmetic from all others, 32 bytes; NULL: nothing is kept of it. */
+    ll_status (*identify)(void *self, unsigned char *ret, ll_error *error);
     uint64_t (*cache_bytes)(void *self, size_t context, size_t width, ll_dtype cache_type);
 };
 

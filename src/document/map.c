@@ -2,13 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "document/map.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "base/cancel.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "document/guard.h"
 #include "document/keysentence.h"
 #include "document/sentence.h"
 
@@ -22,143 +19,44 @@ enum {
 
 struct run_state {
     struct summary_job *job;
-    struct map_task *tasks;
-    struct guard *guards;
     ll_phase phase;
     size_t done, total;
 };
 
-static ll_flow on_token(void *user, size_t request, const ll_token *tokens, size_t count)
+static void on_done(void *user)
 {
     struct run_state *state = user;
-    return guard_add(&state->guards[request], state->job->llm, tokens, count) ? LL_STOP : LL_CONTINUE;
-}
-
-static void on_done(void *user, size_t request)
-{
-    struct run_state *state = user;
-    (void)request;
     summary_report(state->job, state->phase, ++state->done, state->total);
 }
 
-static size_t shared_prefix(const struct token_list *prompts, size_t count)
+static void take_output(struct map_task *task, struct call *call)
 {
-    size_t shared = prompts[0].count ? prompts[0].count - 1 : 0;
-    for (size_t i = 1; i < count; i++) {
-        size_t k = 0;
-        while (k < shared && k + 1 < prompts[i].count && prompts[i].ids[k] == prompts[0].ids[k])
-            k++;
-        shared = k;
-    }
-    return count > 1 ? shared : 0;
-}
-
-static ll_status encode_prompts(const struct summary_job *job, const struct prompt *prompt,
-                                const struct map_task *tasks, size_t count, size_t max_tokens,
-                                struct token_list *prompts, struct batch_request *requests)
-{
-    size_t context = job->plan->info.context;
-    for (size_t i = 0; i < count; i++) {
-        LL_TRY(prompt_encode(prompt, job->llm, strbuf_text(&tasks[i].text), tasks[i].text.length, &prompts[i],
-                             job->error));
-        if (prompts[i].count + max_tokens > context)
-            return error_set(
-                job->error, LL_INTERNAL, "summary",
-                "a prompt of %zu tokens and an answer of %zu exceed the planned %zu: please report this",
-                prompts[i].count, max_tokens, context);
-        requests[i] = (struct batch_request){prompts[i].ids, prompts[i].count, max_tokens};
-        job->summary->stats.prompt_tokens += prompts[i].count;
-    }
-    return LL_OK;
-}
-
-static ll_status run_batch(struct run_state *state, const struct token_list *prompts,
-                           const struct batch_request *requests, struct batch_output *outputs, size_t count)
-{
-    struct summary_job *job = state->job;
-    struct batch_options options = {
-        .context = job->plan->info.context,
-        .width = job->options->width,
-        .shared = shared_prefix(prompts, count),
-        .cache_type = job->options->cache_type,
-        .sampling = job->options->sampling,
-        .on_token = on_token,
-        .on_done = on_done,
-        .user = state,
-    };
-    ll_run quiet = {.size = sizeof quiet, .cancel = job->run ? job->run->cancel : NULL};
-    LL_TRY(job->llm->run(job->llm->self, &options, requests, count, &quiet, outputs, job->error));
-    return summary_check_cancel(job);
-}
-
-static void take_outputs(struct run_state *state, const struct batch_output *outputs, size_t count)
-{
-    struct summary_job *job = state->job;
-    for (size_t i = 0; i < count; i++) {
-        struct map_task *task = &state->tasks[i];
-        for (size_t k = 0; k < outputs[i].count; k++) {
-            size_t length;
-            const char *piece = job->llm->piece(job->llm->self, outputs[i].tokens[k], &length);
-            if (piece)
-                strbuf_append(&task->output, piece, length);
-        }
-        task->looped = state->guards[i].looped;
-        task->ended = outputs[i].finish == LL_FINISH_END;
-        job->summary->stats.calls++;
-        job->summary->stats.generated_tokens += outputs[i].count;
-        job->summary->stats.looped += task->looped;
-    }
-}
-
-struct run_memory {
-    struct token_list *prompts;
-    struct batch_request *requests;
-    struct batch_output *outputs;
-    struct guard *guards;
-    size_t count;
-};
-
-static bool take_memory(struct run_memory *m, size_t count)
-{
-    m->count = count;
-    m->prompts = mem_new(count, sizeof *m->prompts);
-    m->requests = mem_new(count, sizeof *m->requests);
-    m->outputs = mem_new(count, sizeof *m->outputs);
-    m->guards = mem_new(count, sizeof *m->guards);
-    return m->prompts && m->requests && m->outputs && m->guards;
-}
-
-static void give_memory(struct run_memory *m)
-{
-    for (size_t i = 0; i < m->count; i++) {
-        if (m->prompts)
-            token_list_fini(&m->prompts[i]);
-        if (m->guards)
-            guard_fini(&m->guards[i]);
-        if (m->outputs)
-            mem_free(m->outputs[i].tokens);
-    }
-    mem_free(m->prompts);
-    mem_free(m->requests);
-    mem_free(m->outputs);
-    mem_free(m->guards);
+    task->output = call->output;
+    call->output = (struct strbuf){0};
+    task->looped = call->looped;
+    task->ended = call->ended;
 }
 
 ll_status map_run(struct summary_job *job, const struct prompt *prompt, struct map_task *tasks, size_t count,
                   size_t max_tokens, ll_phase phase, size_t done, size_t total)
 {
-    struct run_memory memory = {0};
+    struct run_state state = {job, phase, done, total};
+    struct call *items = mem_new(count, sizeof *items);
+    if (!items)
+        return error_nomem(job->error, "summary", count * sizeof *items);
     ll_status status = LL_OK;
-    if (!take_memory(&memory, count)) {
-        status = error_nomem(job->error, "summary", count * sizeof *memory.prompts);
-        goto out;
+    for (size_t i = 0; i < count && status == LL_OK; i++)
+        status = prompt_encode(prompt, job->llm, strbuf_text(&tasks[i].text), tasks[i].text.length,
+                               &items[i].prompt, job->error);
+    job->calls.on_done = on_done;
+    job->calls.user = &state;
+    if (status == LL_OK)
+        status = calls_run(&job->calls, items, count, max_tokens);
+    for (size_t i = 0; i < count; i++) {
+        take_output(&tasks[i], &items[i]);
+        call_fini(&items[i]);
     }
-    struct run_state state = {job, tasks, memory.guards, phase, done, total};
-    LL_TRY_GOTO(encode_prompts(job, prompt, tasks, count, max_tokens, memory.prompts, memory.requests), out);
-    LL_TRY_GOTO(run_batch(&state, memory.prompts, memory.requests, memory.outputs, count), out);
-    take_outputs(&state, memory.outputs, count);
-out:
-    give_memory(&memory);
+    mem_free(items);
     return status;
 }
 

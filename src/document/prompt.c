@@ -7,6 +7,7 @@
 #include "base/error.h"
 
 const char prompt_system[] = "You summarize texts in plain words and add nothing of your own.";
+static const char asking_system[] = "You answer questions from the text you are given and add nothing of your own.";
 
 static void put_length(const struct prompt *prompt, struct strbuf *out)
 {
@@ -23,6 +24,10 @@ void prompt_instruction(const struct prompt *prompt, struct strbuf *out)
         strbuf_puts(out, "Summarize the text above");
         put_length(prompt, out);
         break;
+    case PROMPT_ASK:
+        strbuf_printf(out, "Question: %s\nAnswer the question in one short sentence, with the words of the text above.",
+                      prompt->focus);
+        return;
     case PROMPT_MERGE:
         strbuf_puts(
             out,
@@ -56,7 +61,7 @@ ll_status prompt_encode(const struct prompt *prompt, const struct llm *llm, cons
     prompt_user(prompt, text, length, &user);
     ll_status status = user.failed
                            ? error_nomem(error, "summary", length)
-                           : llm->encode_chat(llm->self, prompt_system, user.text, user.length, out, error);
+                           : llm->encode_chat(llm->self, prompt->kind == PROMPT_ASK ? asking_system : prompt_system, user.text, user.length, out, error);
     strbuf_fini(&user);
     return status;
 }

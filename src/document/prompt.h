@@ -9,11 +9,11 @@
 #include "base/strbuf.h"
 #include "document/llm.h"
 
-enum prompt_kind { PROMPT_PART, PROMPT_MERGE, PROMPT_REFINE };
+enum prompt_kind { PROMPT_PART, PROMPT_MERGE, PROMPT_REFINE, PROMPT_ASK };
 
 struct prompt {
     enum prompt_kind kind;
-    const char *focus; /* what the reader cares about, or NULL */
+    const char *focus; /* what the reader cares about, or NULL; PROMPT_ASK: the question */
     size_t words;      /* wanted length; 0: three sentences */
 };
 

@@ -295,6 +295,16 @@ static ll_status carry_out(struct summary_job *job)
     return job->summary->text.failed ? error_nomem(job->error, "summary", job->summary->text.length) : LL_OK;
 }
 
+static void count_calls(struct summary_job *job)
+{
+    ll_summary_stats *stats = &job->summary->stats;
+    stats->calls = job->calls.made + job->calls.reused;
+    stats->reused = job->calls.reused;
+    stats->prompt_tokens = job->calls.prompt_tokens;
+    stats->generated_tokens = job->calls.generated_tokens;
+    stats->looped = job->calls.looped;
+}
+
 ll_status summary_make(const struct llm *llm, const ll_plan *plan, const ll_summary_options *options,
                        const ll_run *run, ll_summary **ret, ll_error *error)
 {
@@ -322,8 +332,19 @@ ll_status summary_make(const struct llm *llm, const ll_plan *plan, const ll_summ
     if (!job.summary)
         return error_nomem(error, "summary", sizeof *job.summary);
     job.summary->document = plan->document;
-    ll_status status = carry_out(&job);
+    job.calls = (struct calls){.llm = job.llm,
+                               .context = plan->info.context,
+                               .width = options->width,
+                               .cache_type = options->cache_type,
+                               .sampling = &options->sampling,
+                               .run = run,
+                               .error = error};
+    ll_status status = calls_open_journal(&job.calls, options->journal, options->journal_limit);
+    if (status == LL_OK)
+        status = carry_out(&job);
+    calls_close(&job.calls);
     terms_fini(&job.terms);
+    count_calls(&job);
     job.summary->stats.seconds = clock_seconds() - start;
     if (status == LL_OK)
         *ret = job.summary;

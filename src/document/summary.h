@@ -3,6 +3,7 @@
 #ifndef DOCUMENT_SUMMARY_H
 #define DOCUMENT_SUMMARY_H
 
+#include "document/calls.h"
 #include "document/claim.h"
 #include "document/plan.h"
 #include "document/terms.h"
@@ -33,6 +34,7 @@ struct summary_job {
     const struct llm *llm; /* NULL: key sentences only */
     const ll_summary_options *options;
     const ll_run *run;
+    struct calls calls;
     struct terms terms;
     struct ll_summary *summary;
     ll_error *error;

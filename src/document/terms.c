@@ -84,6 +84,23 @@ double terms_weight(const struct terms *terms, const struct word *word)
     return log(1.0 + term->count) * log(1.0 + (double)terms->sentences / (1.0 + term->sentences));
 }
 
+static const struct term *find(const struct terms *terms, uint64_t hash)
+{
+    return terms->capacity ? slot_of(terms->slots, terms->capacity, hash + (hash == 0)) : NULL;
+}
+
+double terms_rarity(const struct terms *terms, uint64_t hash)
+{
+    const struct term *term = find(terms, hash);
+    return log(1.0 + (double)terms->sentences / (1.0 + (term ? (double)term->sentences : 0.0)));
+}
+
+bool terms_holds(const struct terms *terms, uint64_t hash)
+{
+    const struct term *term = find(terms, hash);
+    return term && term->hash != 0;
+}
+
 void terms_fini(struct terms *terms)
 {
     mem_free(terms->slots);

@@ -24,6 +24,9 @@ ll_status terms_count(const struct ll_document *document, const char *focus, con
                       struct terms *ret, ll_error *error);
 /* log(1 + count) · log(sentences / sentences with it): 0 for words seen once and for common words. */
 double terms_weight(const struct terms *terms, const struct word *word);
+/* How rare a word is: log(1 + sentences / (1 + sentences with it)), also for words the document lacks. */
+double terms_rarity(const struct terms *terms, uint64_t hash);
+bool terms_holds(const struct terms *terms, uint64_t hash);
 void terms_fini(struct terms *terms);
 
 #endif

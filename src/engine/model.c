@@ -240,6 +240,11 @@ const struct chat *model_chat(const ll_model *model)
     return &model->chat;
 }
 
+const struct gguf *model_gguf(const ll_model *model)
+{
+    return model->gguf;
+}
+
 const struct model_hparams *model_hparams(const ll_model *model)
 {
     return &model->hparams;

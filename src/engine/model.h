@@ -8,6 +8,7 @@
 #include "text/tokenizer.h"
 
 struct forward;
+struct gguf;
 struct model_hparams;
 struct block_pool;
 
@@ -15,6 +16,7 @@ struct block_pool;
 ll_engine *model_engine(const ll_model *model);
 const struct tokenizer *model_tokenizer(const ll_model *model);
 const struct chat *model_chat(const ll_model *model);
+const struct gguf *model_gguf(const ll_model *model);
 const struct model_hparams *model_hparams(const ll_model *model);
 /* The forward pass with its scratch, shared by all sessions under the engine's lock. */
 struct forward *model_forward(const ll_model *model);

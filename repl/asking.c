@@ -1,0 +1,157 @@
+/* An answer for a person and for programs: the text, the sentences it rests on, the windows asked.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "repl/asking.h"
+
+#include <string.h>
+
+#include "console/human.h"
+#include "repl/documents.h"
+#include "repl/say.h"
+
+/* ---- for a person ---------------------------------------------------------------------------- */
+
+/* Blanks folded: a quote is broken where its page was. */
+static void print_folded(const char *text, size_t length, struct output *output)
+{
+    bool blank = false, any = false;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == ' ' || text[i] == '\n' || text[i] == '\t') {
+            blank = any;
+            continue;
+        }
+        if (blank)
+            output_write(output, " ", 1);
+        output_write(output, text + i, 1);
+        blank = false;
+        any = true;
+    }
+}
+
+static void print_place(const struct asking *asking, const ll_quote *quote, struct output *output)
+{
+    const char *before = "[";
+    if (asking->document_info.files > 1 && *quote->file) {
+        output_printf(output, "%s%s", before, quote->file);
+        before = ", ";
+    }
+    if (quote->first_page) {
+        output_printf(output, quote->first_page == quote->last_page ? "%sp. %zu" : "%spp. %zu-%zu", before,
+                      quote->first_page, quote->last_page);
+        before = ", ";
+    } else if (quote->title && asking->document_info.files == 1) {
+        output_printf(output, "%s%s", before, quote->title);
+        before = ", ";
+    }
+    output_printf(output, "%sbytes %llu-%llu]", before, (unsigned long long)quote->first_byte,
+                  (unsigned long long)quote->last_byte);
+}
+
+void asking_print(const struct asking *asking, struct output *output)
+{
+    size_t length;
+    const char *text = ll_answer_text(asking->answer, &length);
+    output_write(output, text, length);
+    output_puts(output, "\n");
+    if (!asking->info.found)
+        output_printf(output, "\n(%s; %s of %s windows %s)\n", asking->info.reason,
+                      human_count(asking->info.asked).text, human_count(asking->info.passages).text,
+                      asking->model_name ? "asked" : "looked at");
+    for (size_t i = 0; i < ll_answer_quote_count(asking->answer); i++) {
+        ll_quote quote;
+        if (ll_answer_get_quote(asking->answer, i, &quote) != LL_OK)
+            continue;
+        output_puts(output, i ? "  “" : "\n  “");
+        print_folded(quote.text, quote.length, output);
+        output_puts(output, "” ");
+        print_place(asking, &quote, output);
+        output_puts(output, "\n");
+    }
+    if (asking->info.generated)
+        output_printf(output, "\nWritten by %s; its words stand in the sentence quoted, which is what counts.\n",
+                      asking->model_name);
+}
+
+void asking_trace(const struct asking *asking)
+{
+    for (size_t i = 0; i < ll_answer_window_count(asking->answer); i++) {
+        ll_answer_window w;
+        if (ll_answer_get_window(asking->answer, i, &w) != LL_OK)
+            continue;
+        say_error("trace: window %zu, score %.2f, bytes %llu to %llu, page %zu: %s", i + 1, (double)w.score,
+                  (unsigned long long)w.first_byte, (unsigned long long)w.last_byte, w.first_page,
+                  w.reply ? w.reply : "not asked");
+    }
+}
+
+/* ---- for programs ---------------------------------------------------------------------------- */
+
+static json_t *range(uint64_t first, uint64_t last)
+{
+    return json_pack("[I,I]", (json_int_t)first, (json_int_t)last);
+}
+
+static json_t *quotes_json(const struct asking *asking)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; i < ll_answer_quote_count(asking->answer); i++) {
+        ll_quote quote;
+        if (ll_answer_get_quote(asking->answer, i, &quote) != LL_OK)
+            continue;
+        json_t *row = json_object();
+        json_put_text(row, "text", quote.text, quote.length);
+        json_put_string(row, "file", quote.file);
+        json_put_string(row, "title", quote.title);
+        json_object_set_new(row, "pages", range(quote.first_page, quote.last_page));
+        json_object_set_new(row, "bytes", range(quote.first_byte, quote.last_byte));
+        json_put_count(row, "window", quote.window);
+        json_put_number(row, "score", (double)quote.score);
+        json_array_append_new(rows, row);
+    }
+    return rows;
+}
+
+static json_t *windows_json(const struct asking *asking)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; i < ll_answer_window_count(asking->answer); i++) {
+        ll_answer_window w;
+        if (ll_answer_get_window(asking->answer, i, &w) != LL_OK)
+            continue;
+        json_t *row = json_object();
+        json_put_string(row, "file", w.file);
+        json_object_set_new(row, "pages", range(w.first_page, w.last_page));
+        json_object_set_new(row, "bytes", range(w.first_byte, w.last_byte));
+        json_put_number(row, "score", (double)w.score);
+        if (w.reply)
+            json_put_text(row, "reply", w.reply, strlen(w.reply));
+        else
+            json_put_string(row, "reply", NULL);
+        json_array_append_new(rows, row);
+    }
+    return rows;
+}
+
+json_t *asking_json(const struct asking *asking)
+{
+    json_t *object = json_object(), *stats = json_object();
+    size_t length;
+    const char *text = ll_answer_text(asking->answer, &length);
+    json_put_text(object, "question", asking->question, strlen(asking->question));
+    json_put_bool(object, "found", asking->info.found);
+    json_put_text(object, "answer", text, length);
+    json_put_bool(object, "generated", asking->info.generated);
+    json_put_string(object, "reason", asking->info.reason);
+    json_object_set_new(object, "quotes", quotes_json(asking));
+    json_object_set_new(object, "windows", windows_json(asking));
+    json_put_count(object, "passages", asking->info.passages);
+    json_put_count(object, "asked", asking->info.asked);
+    json_put_count(stats, "calls", asking->stats.calls);
+    json_put_count(stats, "reused", asking->stats.reused);
+    json_put_count(stats, "prompt_tokens", asking->stats.prompt_tokens);
+    json_put_count(stats, "generated_tokens", asking->stats.generated_tokens);
+    json_put_number(stats, "seconds", asking->stats.seconds);
+    json_object_set_new(object, "stats", stats);
+    json_put_string(object, "model", asking->model_name);
+    json_object_set_new(object, "notes", documents_notes(asking->document));
+    return object;
+}

@@ -1,0 +1,23 @@
+/* An answer for a person and for programs: the text, the sentences it rests on, the windows asked.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef REPL_ASKING_H
+#define REPL_ASKING_H
+
+#include "repl/json.h"
+#include "repl/program.h"
+
+struct asking {
+    const ll_document *document; /* borrowed */
+    const char *question;        /* borrowed */
+    const char *model_name;      /* borrowed; NULL without a model */
+    ll_document_info document_info;
+    ll_answer *answer;
+    ll_answer_info info;
+    ll_summary_stats stats;
+};
+
+void asking_print(const struct asking *asking, struct output *output);
+void asking_trace(const struct asking *asking); /* each window and its reply, on standard error */
+json_t *asking_json(const struct asking *asking);
+
+#endif

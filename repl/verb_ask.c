@@ -1,0 +1,98 @@
+/* ask: answers to questions from documents, with the sentences they stand in.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "repl/asking.h"
+#include "repl/documents.h"
+#include "repl/keeping.h"
+#include "repl/say.h"
+#include "repl/verbs.h"
+#include "repl/work.h"
+
+static int ask(struct program *program, struct asking *asking, struct work *work)
+{
+    const struct settings *settings = &program->settings;
+    struct text journal = {0};
+    ll_ask_options options;
+    ll_ask_options_init(&options);
+    options.windows = (size_t)settings_count(settings, OPTION_WINDOWS, 0);
+    options.exhaustive = settings_flag(settings, OPTION_EXHAUSTIVE);
+    options.width = (size_t)settings_count(settings, OPTION_WIDTH, 0);
+    options.cache_type = work_cache_type(program);
+    options.sampling = work_sampling(program);
+    options.journal = keeping_path(program, &journal);
+    options.journal_limit = keeping_limit(program);
+    ll_run run = program_run(program);
+    ll_error error = {0};
+    ll_status status = ll_ask(work->model, asking->document, asking->question, &options, &run, &asking->answer,
+                              &error);
+    text_fini(&journal);
+    if (status != LL_OK)
+        return program_fail(program, CONCERN_WORK, &error);
+    meter_clear(&program->meter);
+    ll_answer_get_info(asking->answer, &asking->info);
+    ll_answer_get_stats(asking->answer, &asking->stats);
+    return LEAVE_OK;
+}
+
+/* The worst of several questions decides: not read whole, then not found. */
+static int answer_one(struct program *program, const ll_document *document, struct work *work, const char *question,
+                      size_t number)
+{
+    struct asking asking = {.document = document,
+                            .question = question,
+                            .model_name = work->model ? text_string(&work->label) : NULL};
+    ll_document_get_info(document, &asking.document_info);
+    int code = ask(program, &asking, work);
+    if (!code) {
+        if (settings_flag(&program->settings, OPTION_JSON)) {
+            json_print(&program->output, asking_json(&asking), JSON_INDENT(2));
+        } else {
+            if (number)
+                output_puts(&program->output, "\n");
+            if (program->settings.values[OPTION_QUESTION].item_count > 1)
+                output_printf(&program->output, "%s\n", question);
+            asking_print(&asking, &program->output);
+        }
+        if (settings_flag(&program->settings, OPTION_TRACE))
+            asking_trace(&asking);
+        code = !asking.info.found ? LEAVE_ABSENT : LEAVE_OK;
+        output_flush(&program->output);
+    }
+    ll_answer_free(asking.answer);
+    return code;
+}
+
+static int answer_all(struct program *program, const ll_document *document, struct work *work)
+{
+    const struct setting *questions = &program->settings.values[OPTION_QUESTION];
+    int worst = LEAVE_OK;
+    for (size_t i = 0; i < questions->item_count; i++) {
+        int code = answer_one(program, document, work, questions->items[i], i);
+        if (code != LEAVE_OK && code != LEAVE_ABSENT)
+            return code;
+        worst = code ? code : worst;
+    }
+    ll_document_info info;
+    ll_document_get_info(document, &info);
+    return info.unread_pages ? LEAVE_UNCOVERED : worst;
+}
+
+int verb_ask(struct program *program)
+{
+    struct work work = {0};
+    ll_document *document = NULL;
+    if (!program->settings.values[OPTION_QUESTION].item_count) {
+        say_error("ask what? Give the question with -q TEXT");
+        return LEAVE_USAGE;
+    }
+    bool needs_model =
+        settings_count(&program->settings, OPTION_METHOD, LL_METHOD_AUTO) != LL_METHOD_EXTRACTIVE;
+    int code = documents_open(program, (const char *const *)program->operands, (size_t)program->operand_count,
+                              &document);
+    if (!code && needs_model)
+        code = work_open(&work, program, NULL, WORK_MODEL);
+    if (!code)
+        code = answer_all(program, document, &work);
+    ll_document_close(document);
+    work_close(&work);
+    return code;
+}

@@ -1,0 +1,239 @@
+/* Which sentence of the windows answers a question, or that none does.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "asking/evidence.h"
+
+#include <string.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "document/check.h"
+#include "document/claim.h"
+#include "document/prompt.h"
+#include "document/sentence.h"
+
+/* Set on tests/bench/quality with the facts marked "tune"; judged on the others. */
+static const double name_weight = 0.4, reply_weight = 0.35, kind_weight = 0.15, rank_cost = 0.01, least_share = 0.34,
+                    least_other_share = 0.12, close_enough = 0.9, reply_held = 0.8;
+
+enum { MOST_QUOTES = 3, PATH_SHOWN = 120, MOST_NEW = 32 };
+
+struct candidate {
+    size_t window, passage, sentence;
+    double value, share, name_share, other_share, reply;
+    bool kind;
+};
+
+/* ---- the reply ------------------------------------------------------------------------------- */
+
+/* The words of a reply that the question does not hold. */
+struct reply {
+    const char *text;
+    size_t length;
+    uint64_t hashes[MOST_NEW], exact[MOST_NEW];
+    double weights[MOST_NEW];
+    size_t count;
+    double weight;
+};
+
+/* The first sentence only: small models go on with what nobody asked. */
+static void read_reply(const struct evidence_job *job, const struct strbuf *output, struct reply *ret)
+{
+    const char *text = strbuf_text(output);
+    size_t at = 0;
+    while (at < output->length && strchr(" \n\t", text[at]))
+        at++;
+    *ret = (struct reply){.text = text + at, .length = sentence_length(text + at, output->length - at)};
+    const char *newline = memchr(ret->text, '\n', ret->length);
+    if (newline)
+        ret->length = (size_t)(newline - ret->text);
+    struct words walk = words_of(ret->text, ret->length);
+    struct word word;
+    while (ret->count < MOST_NEW && words_next(&walk, &word)) {
+        if (word.common || question_holds(job->question, &word))
+            continue;
+        ret->hashes[ret->count] = word.hash;
+        ret->exact[ret->count] = word.exact;
+        ret->weights[ret->count] = terms_rarity(job->terms, word.hash);
+        ret->weight += ret->weights[ret->count++];
+    }
+}
+
+/* 0 … 1: how much of what is new in the reply stands in the text. */
+static double reply_share(const struct reply *reply, const char *text, size_t length)
+{
+    bool held[MOST_NEW] = {false};
+    struct words walk = words_of(text, length);
+    struct word word;
+    double met = 0;
+    while (words_next(&walk, &word))
+        for (size_t i = 0; i < reply->count; i++)
+            held[i] |= word.hash == reply->hashes[i] || word.exact == reply->exact[i];
+    for (size_t i = 0; i < reply->count; i++)
+        met += held[i] ? reply->weights[i] : 0;
+    return reply->weight > 0 ? met / reply->weight : 0;
+}
+
+/* ---- candidates ------------------------------------------------------------------------------ */
+
+static struct candidate weigh(const struct evidence_job *job, size_t window, size_t sentence,
+                              const struct reply *reply)
+{
+    const struct doc_sentence *s = &job->document->sentences[sentence];
+    const char *text = job->document->text.text + s->first;
+    struct question_match match;
+    struct candidate c = {window, job->ranked[window].passage, sentence, 0, 0, 0, 0, 0, false};
+    ranking_match(job->ranking, job->question, c.passage, sentence, &match);
+    c.share = question_share(job->question, &match);
+    c.name_share = question_name_share(job->question, &match);
+    c.other_share = question_other_share(job->question, &match);
+    c.reply = reply_share(reply, text, s->last - s->first);
+    c.kind = question_answered(job->question, text, s->last - s->first);
+    c.value = c.share + name_weight * c.name_share + reply_weight * c.reply + kind_weight * (c.kind ? 1.0 : 0.0) -
+              rank_cost * (double)(window < 10 ? window : 10);
+    enum paragraph_kind kind = job->document->paragraphs[s->paragraph].kind;
+    if (kind == PARAGRAPH_HEADING || kind == PARAGRAPH_CONTENTS)
+        c.value *= 0.5;
+    return c;
+}
+
+static size_t keep_best(struct candidate *best, size_t count, struct candidate new)
+{
+    size_t at = count;
+    while (at > 0 && best[at - 1].value < new.value)
+        at--;
+    for (size_t i = 0; i < count; i++) /* passages overlap by a sentence */
+        if (best[i].sentence == new.sentence && i < at)
+            return count;
+    if (at >= MOST_QUOTES)
+        return count;
+    count += count < MOST_QUOTES;
+    for (size_t i = count - 1; i > at; i--)
+        best[i] = best[i - 1];
+    best[at] = new;
+    return count;
+}
+
+static size_t find_candidates(const struct evidence_job *job, struct candidate *best)
+{
+    size_t count = 0;
+    const struct window *passages = ranking_passages(job->ranking, &(size_t){0});
+    const struct ll_document *d = job->document;
+    for (size_t w = 0; w < job->count; w++) {
+        struct reply reply;
+        const struct window *p = &passages[job->ranked[w].passage];
+        read_reply(job, &job->answer->windows[w].reply, &reply);
+        for (size_t i = document_sentence(d, p->first); i < d->sentence_count && d->sentences[i].first < p->last;
+             i++)
+            count = keep_best(best, count, weigh(job, w, i, &reply));
+    }
+    return count;
+}
+
+/* ---- the verdict ----------------------------------------------------------------------------- */
+
+/* Why the best sentence is no answer; NULL when it may be one. */
+static const char *refusal(const struct evidence_job *job, const struct candidate *best, size_t count)
+{
+    if (count == 0)
+        return "no window shares a telling word with the question";
+    if (best->name_share < 0.5)
+        return "the names and numbers of the question do not stand together anywhere in the document";
+    if (best->share < least_share)
+        return "no sentence meets enough of the question";
+    if (best->other_share < least_other_share)
+        return "the document names what the question is about and does not say this of it";
+    if (!best->kind)
+        return job->question->wants == WANTS_NUMBER
+                   ? "a number or time is asked for and the sentences that fit hold none"
+                   : "a name is asked for and the sentences that fit hold none";
+    return NULL;
+}
+
+/* Whether the reply may stand as the answer beside its sentence. */
+static bool reply_stands(const struct evidence_job *job, const struct candidate *best, const struct reply *reply)
+{
+    const struct window *p = &ranking_passages(job->ranking, &(size_t){0})[best->passage];
+    const char *text = job->document->text.text + p->first;
+    struct checker checker = {0};
+    float support = 0;
+    if (reply->count == 0 || best->reply < reply_held || reply->length == 0)
+        return false;
+    bool stands = check_load(&checker, text, p->last - p->first, "");
+    if (stands) {
+        enum check_verdict verdict = check_sentence(&checker, reply->text, reply->length, &support);
+        stands = verdict == CHECK_GOOD || (verdict == CHECK_SHORT && support >= 1.0f);
+    }
+    check_fini(&checker);
+    return stands && question_answered(job->question, reply->text, reply->length);
+}
+
+static void put_quote(struct evidence_job *job, const struct candidate *c)
+{
+    struct ll_answer *answer = job->answer;
+    const struct doc_sentence *s = &job->document->sentences[c->sentence];
+    struct answer_quote *q = &answer->quotes[answer->quote_count++];
+    *q = (struct answer_quote){s->first, s->last, c->window, (float)c->share, {0}};
+    document_path(job->document, document_section(job->document, s->first), PATH_SHOWN, &q->path);
+}
+
+/* Blanks of the source folded, as a person reads it. */
+static void put_folded(const char *text, size_t length, struct strbuf *out)
+{
+    bool blank = false;
+    for (size_t i = 0; i < length; i++) {
+        if (strchr(" \n\t", text[i]) && text[i]) {
+            blank = out->length > 0;
+            continue;
+        }
+        if (blank)
+            strbuf_putc(out, ' ');
+        blank = false;
+        strbuf_putc(out, text[i]);
+    }
+}
+
+static void put_answer(struct evidence_job *job, const struct candidate *best, size_t count)
+{
+    struct ll_answer *answer = job->answer;
+    const char *source = job->document->text.text;
+    struct reply reply;
+    read_reply(job, &answer->windows[best->window].reply, &reply);
+    answer->found = true;
+    put_quote(job, best);
+    answer->generated = reply_stands(job, best, &reply);
+    const struct answer_quote *first = &answer->quotes[0];
+    if (answer->generated)
+        put_folded(reply.text, reply.length, &answer->text);
+    else
+        put_folded(source + first->first, first->last - first->first, &answer->text);
+    strbuf_puts(&answer->reason, answer->generated
+                                     ? "the reply's words, numbers and names stand in the sentence quoted"
+                                     : "no reply of the model could be checked against the sentence quoted");
+    for (size_t i = 1; i < count; i++) {
+        const struct doc_sentence *s = &job->document->sentences[best[i].sentence];
+        if (best[i].value >= best->value * close_enough && best[i].sentence != best->sentence &&
+            !claim_repeats(source + first->first, first->last - first->first, source + s->first,
+                           s->last - s->first))
+            put_quote(job, &best[i]);
+    }
+}
+
+bool evidence_decide(struct evidence_job *job)
+{
+    struct candidate best[MOST_QUOTES];
+    struct ll_answer *answer = job->answer;
+    size_t count = find_candidates(job, best);
+    const char *why = refusal(job, best, count);
+    if (getenv("LL_EV") && count) {
+        struct reply reply;
+        read_reply(job, &answer->windows[best->window].reply, &reply);
+        fprintf(stderr, "EV share %.2f name %.2f other %.2f reply %.2f n %zu kind %d stands %d wants %d rank %zu\n", best->share, best->name_share, best->other_share, best->reply, reply.count, best->kind, reply_stands(job, best, &reply), job->question->wants, best->window);
+    }
+    if (why) {
+        strbuf_puts(&answer->text, "Not in the document.");
+        strbuf_puts(&answer->reason, why);
+    } else {
+        put_answer(job, best, count);
+    }
+    return !answer->text.failed && !answer->reason.failed;
+}

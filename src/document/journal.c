@@ -1,0 +1,269 @@
+/* What models answered, kept in a file: the same question to the same model is never computed twice.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "document/journal.h"
+
+#include <openssl/evp.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/database.h"
+#include "base/error.h"
+#include "base/mem.h"
+
+enum {
+    USE_STEP = 3600,   /* seconds; a later use is not written down again before */
+    PRUNE_ROUNDS = 6,
+};
+
+static const uint64_t usual_limit = (uint64_t)256 << 20;
+
+static const char *const steps[] = {"CREATE TABLE answer (key BLOB PRIMARY KEY, tokens BLOB NOT NULL, "
+                                    "ended INTEGER NOT NULL, looped INTEGER NOT NULL, seconds REAL NOT NULL, "
+                                    "used INTEGER NOT NULL) WITHOUT ROWID;"
+                                    "CREATE INDEX answer_used ON answer (used)"};
+static const struct database_schema schema = {"the document cache", 0x4C4C4A4E, steps, 1};
+
+struct journal {
+    struct database *database;
+    struct statement *find, *touch, *store;
+};
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+struct key_settings { /* hashed as bytes: no padding may be left unset */
+    float temperature, top_p, min_p, repeat_penalty, presence_penalty, frequency_penalty;
+    int32_t top_k, penalty_window, cache_type, format;
+    uint64_t seed, max_tokens, prompt_tokens;
+};
+
+enum { ANSWER_FORMAT = 1 }; /* raised when the same request would be answered otherwise by new code */
+
+void journal_key(const unsigned char identity[32], const ll_sampling *sampling, ll_dtype cache_type,
+                 size_t max_tokens, const struct token_list *prompt, unsigned char ret[JOURNAL_KEY])
+{
+    struct key_settings settings;
+    memset(&settings, 0, sizeof settings);
+    settings.temperature = sampling->temperature;
+    settings.top_p = sampling->top_p;
+    settings.min_p = sampling->min_p;
+    settings.repeat_penalty = sampling->repeat_penalty;
+    settings.presence_penalty = sampling->presence_penalty;
+    settings.frequency_penalty = sampling->frequency_penalty;
+    settings.top_k = sampling->top_k;
+    settings.penalty_window = sampling->penalty_window;
+    settings.cache_type = (int32_t)cache_type;
+    settings.format = ANSWER_FORMAT;
+    settings.seed = sampling->temperature > 0 ? sampling->seed : 0;
+    settings.max_tokens = max_tokens;
+    settings.prompt_tokens = prompt->count;
+    memset(ret, 0, JOURNAL_KEY);
+    EVP_MD_CTX *digest = EVP_MD_CTX_new();
+    if (digest && EVP_DigestInit_ex(digest, EVP_sha256(), NULL) == 1) {
+        EVP_DigestUpdate(digest, identity, 32);
+        EVP_DigestUpdate(digest, &settings, sizeof settings);
+        EVP_DigestUpdate(digest, prompt->ids, prompt->count * sizeof *prompt->ids);
+        EVP_DigestFinal_ex(digest, ret, NULL);
+    }
+    EVP_MD_CTX_free(digest);
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static ll_status open_database(const char *path, bool must_exist, struct database **ret, ll_error *error)
+{
+    struct database_options options = {
+        .schema = &schema, .safety = DATABASE_QUICK, .must_exist = must_exist, .wait_ms = 30000};
+    return database_open(path, &options, ret, error);
+}
+
+static ll_status query(struct database *database, const char *sql, int64_t *ret, ll_error *error)
+{
+    struct statement *statement;
+    bool row = false;
+    LL_TRY(statement_open(database, sql, &statement, error));
+    ll_status status = statement_step(statement, &row, error);
+    *ret = status == LL_OK && row ? statement_integer(statement, 0) : 0;
+    statement_close(statement);
+    return status;
+}
+
+static ll_status file_bytes(struct database *database, uint64_t *ret, ll_error *error)
+{
+    int64_t pages, page;
+    LL_TRY(query(database, "PRAGMA page_count", &pages, error));
+    LL_TRY(query(database, "PRAGMA page_size", &page, error));
+    *ret = (uint64_t)pages * (uint64_t)page;
+    return LL_OK;
+}
+
+/* Keeps the `keep` answers used last. */
+static ll_status drop_oldest(struct database *database, int64_t keep, ll_error *error)
+{
+    struct statement *drop;
+    LL_TRY(statement_open(database,
+                          "DELETE FROM answer WHERE key NOT IN "
+                          "(SELECT key FROM answer ORDER BY used DESC, key LIMIT ?1)",
+                          &drop, error));
+    statement_bind_integer(drop, 1, keep);
+    ll_status status = statement_run(drop, error);
+    statement_close(drop);
+    if (status == LL_OK)
+        status = database_run(database, "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)", error);
+    return status;
+}
+
+static ll_status shrink(struct database *database, uint64_t limit, ll_error *error)
+{
+    for (int round = 0; round < PRUNE_ROUNDS; round++) {
+        uint64_t bytes;
+        int64_t answers;
+        LL_TRY(file_bytes(database, &bytes, error));
+        LL_TRY(query(database, "SELECT count(*) FROM answer", &answers, error));
+        if (bytes <= limit || answers == 0)
+            return LL_OK;
+        /* Each round leaves a little less than the limit, so that the next answers have room. */
+        int64_t keep = round + 1 == PRUNE_ROUNDS ? 0 : (int64_t)((double)answers * 0.9 * (double)limit / (double)bytes);
+        LL_TRY(drop_oldest(database, keep, error));
+    }
+    return LL_OK;
+}
+
+static ll_status open_statements(struct journal *j, ll_error *error)
+{
+    LL_TRY(statement_open(j->database, "SELECT tokens, ended, looped, used FROM answer WHERE key = ?1", &j->find,
+                          error));
+    LL_TRY(statement_open(j->database, "UPDATE answer SET used = ?2 WHERE key = ?1", &j->touch, error));
+    return statement_open(j->database, "INSERT OR REPLACE INTO answer VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                          &j->store, error);
+}
+
+ll_status journal_open(const char *path, uint64_t limit, struct journal **ret, ll_error *error)
+{
+    struct journal *j = mem_new(1, sizeof *j);
+    uint64_t bytes = 0;
+    if (!j)
+        return error_nomem(error, "cache", sizeof *j);
+    ll_status status = open_database(path, false, &j->database, error);
+    if (status == LL_OK)
+        status = file_bytes(j->database, &bytes, error);
+    if (status == LL_OK && bytes > (limit ? limit : usual_limit)) {
+        ll_error busy; /* another process is at work: the next one will prune */
+        ll_status pruned = shrink(j->database, limit ? limit : usual_limit, &busy);
+        if (pruned != LL_OK && pruned != LL_BUSY)
+            status = error_set(error, pruned, busy.where, "%s", busy.text);
+    }
+    if (status == LL_OK)
+        status = open_statements(j, error);
+    if (status == LL_OK)
+        *ret = j;
+    else
+        journal_close(j);
+    return status;
+}
+
+void journal_close(struct journal *j)
+{
+    if (!j)
+        return;
+    statement_close(j->find);
+    statement_close(j->touch);
+    statement_close(j->store);
+    database_close(j->database);
+    mem_free(j);
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static int64_t now(void)
+{
+    return (int64_t)time(NULL);
+}
+
+static ll_status read_answer(const struct statement *found, struct journal_answer *ret, bool *ret_good,
+                             ll_error *error)
+{
+    size_t bytes;
+    const unsigned char *tokens = statement_bytes(found, 0, &bytes);
+    *ret_good = bytes % sizeof(ll_token) == 0;
+    for (size_t i = 0; *ret_good && i < bytes / sizeof(ll_token); i++) {
+        ll_token token;
+        memcpy(&token, tokens + i * sizeof token, sizeof token);
+        if (!token_list_push(&ret->tokens, token))
+            return error_nomem(error, "cache", bytes);
+    }
+    ret->ended = statement_integer(found, 1) != 0;
+    ret->looped = statement_integer(found, 2) != 0;
+    return LL_OK;
+}
+
+ll_status journal_find(struct journal *j, const unsigned char key[JOURNAL_KEY], struct journal_answer *ret,
+                       bool *ret_found, ll_error *error)
+{
+    bool row = false;
+    int64_t used = 0;
+    ll_status status = LL_OK;
+    statement_bind_bytes(j->find, 1, key, JOURNAL_KEY);
+    LL_TRY(statement_step(j->find, &row, error));
+    if (row) {
+        used = statement_integer(j->find, 3);
+        status = read_answer(j->find, ret, &row, error);
+    }
+    statement_reset(j->find);
+    *ret_found = row;
+    if (status == LL_OK && row && now() - used >= USE_STEP) {
+        statement_bind_bytes(j->touch, 1, key, JOURNAL_KEY);
+        statement_bind_integer(j->touch, 2, now());
+        status = statement_run(j->touch, error);
+    }
+    return status;
+}
+
+ll_status journal_store(struct journal *j, const unsigned char key[JOURNAL_KEY], const ll_token *tokens,
+                        size_t count, bool ended, bool looped, double seconds, ll_error *error)
+{
+    statement_bind_bytes(j->store, 1, key, JOURNAL_KEY);
+    statement_bind_bytes(j->store, 2, count ? (const void *)tokens : "", count * sizeof *tokens);
+    statement_bind_integer(j->store, 3, ended);
+    statement_bind_integer(j->store, 4, looped);
+    statement_bind_real(j->store, 5, seconds);
+    statement_bind_integer(j->store, 6, now());
+    return statement_run(j->store, error);
+}
+
+/* ---- for people ------------------------------------------------------------------------------ */
+
+ll_status ll_journal_get_info(const char *path, ll_journal_info *ret, ll_error *error)
+{
+    struct database *database;
+    struct statement *sums = NULL;
+    ll_journal_info info = {0};
+    bool row = false;
+    LL_TRY(open_database(path, true, &database, error));
+    ll_status status = file_bytes(database, &info.bytes, error);
+    if (status == LL_OK)
+        status = statement_open(database,
+                                "SELECT count(*), ifnull(sum(seconds), 0), ifnull(min(used), 0), "
+                                "ifnull(max(used), 0) FROM answer",
+                                &sums, error);
+    if (status == LL_OK)
+        status = statement_step(sums, &row, error);
+    if (status == LL_OK && row) {
+        info.answers = (uint64_t)statement_integer(sums, 0);
+        info.seconds = statement_real(sums, 1);
+        info.oldest = (uint64_t)statement_integer(sums, 2);
+        info.newest = (uint64_t)statement_integer(sums, 3);
+        *ret = info;
+    }
+    statement_close(sums);
+    database_close(database);
+    return status;
+}
+
+ll_status ll_journal_prune(const char *path, uint64_t bytes, ll_error *error)
+{
+    struct database *database;
+    LL_TRY(open_database(path, true, &database, error));
+    ll_status status = shrink(database, bytes, error);
+    database_close(database);
+    return status;
+}

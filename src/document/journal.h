@@ -1,0 +1,36 @@
+/* What models answered, kept in a file: the same question to the same model is never computed twice.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * One transaction for each answer, written ahead (WAL): killed at any moment, the file is whole and
+ * lacks at most what was running. Several processes may use one file. The least lately used answers go
+ * when the file grows beyond its limit. */
+#ifndef DOCUMENT_JOURNAL_H
+#define DOCUMENT_JOURNAL_H
+
+#include "longleaf.h"
+#include "text/token_list.h"
+
+enum { JOURNAL_KEY = 32 };
+
+struct journal;
+
+struct journal_answer {
+    struct token_list tokens;
+    bool ended, looped; /* by the model itself; stopped by the guard */
+};
+
+/* Makes the file and its folder, for this user only. limit: bytes; 0: the usual. */
+ll_status journal_open(const char *path, uint64_t limit, struct journal **ret, ll_error *error);
+void journal_close(struct journal *journal);
+/* SHA-256 of all that an answer depends on. */
+void journal_key(const unsigned char identity[32], const ll_sampling *sampling,
+                 ll_dtype cache_type, size_t max_tokens, const struct token_list *prompt,
+                 unsigned char ret[JOURNAL_KEY]);
+/* *ret_found false: not there, and *ret is untouched. */
+ll_status journal_find(struct journal *journal, const unsigned char key[JOURNAL_KEY],
+                       struct journal_answer *ret, bool *ret_found, ll_error *error);
+ll_status journal_store(struct journal *journal, const unsigned char key[JOURNAL_KEY],
+                        const ll_token *tokens, size_t count, bool ended, bool looped, double seconds,
+                        ll_error *error);
+
+#endif

@@ -1,0 +1,83 @@
+/* What tells an open model from all others, and the embedding rows of its tokens.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "engine/identity.h"
+
+#include <openssl/evp.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "engine/engine.h"
+#include "formats/gguf.h"
+#include "model/hparams.h"
+#include "tensor/dequant.h"
+
+enum { SAMPLES = 8, SAMPLE_BYTES = 1024 }; /* of each tensor */
+
+static bool add(EVP_MD_CTX *digest, const void *bytes, size_t length)
+{
+    return EVP_DigestUpdate(digest, bytes, length) == 1;
+}
+
+static bool add_text(EVP_MD_CTX *digest, const char *text)
+{
+    return add(digest, text, strlen(text) + 1);
+}
+
+/* A tuned copy differs in every matrix, so a few places of each are enough. */
+static bool add_tensor(EVP_MD_CTX *digest, const struct gguf_tensor *tensor)
+{
+    bool good = add_text(digest, tensor->name) &&
+                add(digest, &tensor->type_number, sizeof tensor->type_number) &&
+                add(digest, tensor->shape, sizeof tensor->shape);
+    const unsigned char *data = tensor->data;
+    uint64_t step = tensor->bytes / SAMPLES;
+    if (tensor->bytes <= (uint64_t)SAMPLES * SAMPLE_BYTES)
+        return good && add(digest, data, (size_t)tensor->bytes);
+    for (uint64_t i = 0; good && i < SAMPLES; i++)
+        good = add(digest, data + i * step, SAMPLE_BYTES);
+    return good && add(digest, data + tensor->bytes - SAMPLE_BYTES, SAMPLE_BYTES);
+}
+
+static bool add_model(EVP_MD_CTX *digest, const ll_model *model)
+{
+    const struct gguf *gguf = model_gguf(model);
+    const unsigned char *start = NULL;
+    bool good = true;
+    /* The metadata lies before the data of the tensors; keys are hashed with their raw values. */
+    for (size_t i = 0; good && i < gguf_value_count(gguf); i++) {
+        const struct gguf_value *value = gguf_value_at(gguf, i);
+        const unsigned char *end = i + 1 < gguf_value_count(gguf)
+                                       ? (const unsigned char *)gguf_value_at(gguf, i + 1)->key.text
+                                       : value->data + 1;
+        start = (const unsigned char *)value->key.text;
+        if (end > start)
+            good = add(digest, start, (size_t)(end - start));
+    }
+    for (size_t i = 0; good && i < gguf_tensor_count(gguf); i++)
+        good = add_tensor(digest, gguf_tensor_at(gguf, i));
+    ll_device_info device = {0};
+    (void)ll_engine_get_device(model_engine(model), 0, &device);
+    return good && add_text(digest, device.backend);
+}
+
+ll_status model_identity(const ll_model *model, unsigned char ret[IDENTITY_BYTES], ll_error *error)
+{
+    EVP_MD_CTX *digest = EVP_MD_CTX_new();
+    bool good = digest && EVP_DigestInit_ex(digest, EVP_sha256(), NULL) == 1 && add_model(digest, model) &&
+                EVP_DigestFinal_ex(digest, ret, NULL) == 1;
+    EVP_MD_CTX_free(digest);
+    return good ? LL_OK : error_set(error, LL_NOMEM, "model", "no memory to hash the model");
+}
+
+bool model_embedding(const ll_model *model, ll_token token, float *out)
+{
+    const struct gguf_tensor *tensor = gguf_tensor_find(model_gguf(model), "token_embd.weight");
+    if (!tensor || !tensor->known || token < 0 || (uint64_t)token >= tensor->shape[1])
+        return false;
+    uint64_t row = dtype_row_bytes(tensor->dtype, tensor->shape[0]);
+    if (row == 0 || tensor->shape[0] != (uint64_t)model_hparams(model)->width)
+        return false;
+    dequantize_row(tensor->dtype, (const unsigned char *)tensor->data + row * (uint64_t)token, out,
+                   (int64_t)tensor->shape[0]);
+    return true;
+}
