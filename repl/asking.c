@@ -67,7 +67,8 @@ void asking_print(const struct asking *asking, struct output *output)
         output_puts(output, "\n");
     }
     if (asking->info.generated)
-        output_printf(output, "\nWritten by %s; its words stand in the sentence quoted, which is what counts.\n",
+        output_printf(output,
+                      "\nWritten by %s; its words stand in the sentence quoted, which is what counts.\n",
                       asking->model_name);
 }
 

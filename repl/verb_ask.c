@@ -22,8 +22,8 @@ static int ask(struct program *program, struct asking *asking, struct work *work
     options.journal_limit = keeping_limit(program);
     ll_run run = program_run(program);
     ll_error error = {0};
-    ll_status status = ll_ask(work->model, asking->document, asking->question, &options, &run, &asking->answer,
-                              &error);
+    ll_status status =
+        ll_ask(work->model, asking->document, asking->question, &options, &run, &asking->answer, &error);
     text_fini(&journal);
     if (status != LL_OK)
         return program_fail(program, CONCERN_WORK, &error);
@@ -34,8 +34,8 @@ static int ask(struct program *program, struct asking *asking, struct work *work
 }
 
 /* The worst of several questions decides: not read whole, then not found. */
-static int answer_one(struct program *program, const ll_document *document, struct work *work, const char *question,
-                      size_t number)
+static int answer_one(struct program *program, const ll_document *document, struct work *work,
+                      const char *question, size_t number)
 {
     struct asking asking = {.document = document,
                             .question = question,

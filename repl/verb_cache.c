@@ -34,7 +34,8 @@ static void print_info(struct program *program, const char *path, const ll_journ
         return;
     }
     output_printf(output, "file      %s\n", path);
-    output_printf(output, "answers   %s, %s\n", human_count(info->answers).text, human_bytes(info->bytes).text);
+    output_printf(output, "answers   %s, %s\n", human_count(info->answers).text,
+                  human_bytes(info->bytes).text);
     output_printf(output, "spares    %s of computing\n", human_seconds(info->seconds).text);
     print_day(output, "oldest    last used ", info->oldest);
     print_day(output, "newest    last used ", info->newest);

@@ -16,9 +16,9 @@
 
 enum {
     USUAL_WINDOWS = 4,
-    SHOWN_WINDOWS = 8,  /* of the ranking, also those not asked */
-    GROUP = 256,        /* windows whose prompts are in memory at once */
-    REPLY_TOKENS = 48,  /* of one window */
+    SHOWN_WINDOWS = 8,       /* of the ranking, also those not asked */
+    GROUP = 256,             /* windows whose prompts are in memory at once */
+    REPLY_TOKENS = 48,       /* of one window */
     LONGEST_QUESTION = 2000, /* bytes */
 };
 
@@ -117,8 +117,8 @@ static ll_status ask_group(struct asking *a, size_t first, size_t count, struct 
         a->calls.context = needed > a->calls.context ? needed : a->calls.context;
         if (needed > a->llm->context)
             return error_set(a->error, LL_CONTEXT_FULL, "ask",
-                             "the question with one window needs %zu tokens and the model holds %zu",
-                             needed, a->llm->context);
+                             "the question with one window needs %zu tokens and the model holds %zu", needed,
+                             a->llm->context);
     }
     LL_TRY(calls_run(&a->calls, items, count, REPLY_TOKENS));
     for (size_t i = 0; i < count; i++) {

@@ -3,8 +3,6 @@
 #include "asking/evidence.h"
 
 #include <string.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "document/check.h"
 #include "document/claim.h"
@@ -12,8 +10,9 @@
 #include "document/sentence.h"
 
 /* Set on tests/bench/quality with the facts marked "tune"; judged on the others. */
-static const double name_weight = 0.4, reply_weight = 0.35, kind_weight = 0.15, rank_cost = 0.01, least_share = 0.34,
-                    least_other_share = 0.12, close_enough = 0.9, reply_held = 0.8;
+static const double name_weight = 0.4, reply_weight = 0.35, kind_weight = 0.15, rank_cost = 0.01,
+                    least_name_share = 0.5, plain_share = 0.65, least_reply = 0.45, close_enough = 0.9,
+                    reply_held = 0.8;
 
 enum { MOST_QUOTES = 3, PATH_SHOWN = 120, MOST_NEW = 32 };
 
@@ -88,8 +87,8 @@ static struct candidate weigh(const struct evidence_job *job, size_t window, siz
     c.other_share = question_other_share(job->question, &match);
     c.reply = reply_share(reply, text, s->last - s->first);
     c.kind = question_answered(job->question, text, s->last - s->first);
-    c.value = c.share + name_weight * c.name_share + reply_weight * c.reply + kind_weight * (c.kind ? 1.0 : 0.0) -
-              rank_cost * (double)(window < 10 ? window : 10);
+    c.value = c.share + name_weight * c.name_share + reply_weight * c.reply +
+              kind_weight * (c.kind ? 1.0 : 0.0) - rank_cost * (double)(window < 10 ? window : 10);
     enum paragraph_kind kind = job->document->paragraphs[s->paragraph].kind;
     if (kind == PARAGRAPH_HEADING || kind == PARAGRAPH_CONTENTS)
         c.value *= 0.5;
@@ -122,8 +121,8 @@ static size_t find_candidates(const struct evidence_job *job, struct candidate *
         struct reply reply;
         const struct window *p = &passages[job->ranked[w].passage];
         read_reply(job, &job->answer->windows[w].reply, &reply);
-        for (size_t i = document_sentence(d, p->first); i < d->sentence_count && d->sentences[i].first < p->last;
-             i++)
+        for (size_t i = document_sentence(d, p->first);
+             i < d->sentence_count && d->sentences[i].first < p->last; i++)
             count = keep_best(best, count, weigh(job, w, i, &reply));
     }
     return count;
@@ -131,17 +130,17 @@ static size_t find_candidates(const struct evidence_job *job, struct candidate *
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
-/* Why the best sentence is no answer; NULL when it may be one. */
+/* Why the best sentence is no answer; NULL when it may be one. What is asked of a thing must be met by the
+ * sentence itself, or by a reply that took its words from there: a sentence that only names the thing will
+ * be found for every question about it. */
 static const char *refusal(const struct evidence_job *job, const struct candidate *best, size_t count)
 {
     if (count == 0)
         return "no window shares a telling word with the question";
-    if (best->name_share < 0.5)
-        return "the names and numbers of the question do not stand together anywhere in the document";
-    if (best->share < least_share)
-        return "no sentence meets enough of the question";
-    if (best->other_share < least_other_share)
-        return "the document names what the question is about and does not say this of it";
+    if (best->name_share < least_name_share)
+        return "the names and numbers of the question stand nowhere near each other";
+    if (best->other_share < plain_share && best->reply < least_reply)
+        return "the sentences that name it do not say this of it";
     if (!best->kind)
         return job->question->wants == WANTS_NUMBER
                    ? "a number or time is asked for and the sentences that fit hold none"
@@ -150,7 +149,8 @@ static const char *refusal(const struct evidence_job *job, const struct candidat
 }
 
 /* Whether the reply may stand as the answer beside its sentence. */
-static bool reply_stands(const struct evidence_job *job, const struct candidate *best, const struct reply *reply)
+static bool reply_stands(const struct evidence_job *job, const struct candidate *best,
+                         const struct reply *reply)
 {
     const struct window *p = &ranking_passages(job->ranking, &(size_t){0})[best->passage];
     const char *text = job->document->text.text + p->first;
@@ -224,11 +224,6 @@ bool evidence_decide(struct evidence_job *job)
     struct ll_answer *answer = job->answer;
     size_t count = find_candidates(job, best);
     const char *why = refusal(job, best, count);
-    if (getenv("LL_EV") && count) {
-        struct reply reply;
-        read_reply(job, &answer->windows[best->window].reply, &reply);
-        fprintf(stderr, "EV share %.2f name %.2f other %.2f reply %.2f n %zu kind %d stands %d wants %d rank %zu\n", best->share, best->name_share, best->other_share, best->reply, reply.count, best->kind, reply_stands(job, best, &reply), job->question->wants, best->window);
-    }
     if (why) {
         strbuf_puts(&answer->text, "Not in the document.");
         strbuf_puts(&answer->reason, why);

@@ -5,7 +5,7 @@
 #include "base/database.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "document/words.h"
+#include "readers/words.h"
 
 struct fulltext {
     struct database *database;
@@ -41,9 +41,10 @@ static ll_status prepare(struct fulltext *index, ll_error *error)
     LL_TRY(database_run(index->database, "BEGIN", error));
     LL_TRY(statement_open(index->database, "INSERT INTO passage(rowid, body) VALUES (?1, ?2)", &index->insert,
                           error));
-    return statement_open(index->database,
-                          "SELECT rowid FROM passage WHERE passage MATCH ?1 ORDER BY bm25(passage), rowid LIMIT ?2",
-                          &index->find, error);
+    return statement_open(
+        index->database,
+        "SELECT rowid FROM passage WHERE passage MATCH ?1 ORDER BY bm25(passage), rowid LIMIT ?2",
+        &index->find, error);
 }
 
 ll_status fulltext_open(struct fulltext **ret, ll_error *error)

@@ -8,12 +8,12 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "document/words.h"
+#include "readers/words.h"
 
 enum {
-    MOST_WORDS = 20000,  /* of one document; the first ones */
-    MOST_TOKENS = 3,     /* of one word: longer ones are mostly names */
-    SAMPLED = 2048,      /* tokens whose mean is taken for the middle */
+    MOST_WORDS = 20000, /* of one document; the first ones */
+    MOST_TOKENS = 3,    /* of one word: longer ones are mostly names */
+    SAMPLED = 2048,     /* tokens whose mean is taken for the middle */
     LEAST_LETTERS = 3,
     LONGEST_WORD = 40,
 };
@@ -31,8 +31,8 @@ struct likeness {
     const struct ll_document *document;
     struct vocabulary_word *words;
     size_t count, capacity;
-    float *directions; /* [count, width] of length 1, or all 0 */
-    float *middle;     /* [width] */
+    float *directions;        /* [count, width] of length 1, or all 0 */
+    float *middle;            /* [width] */
     struct token_list tokens; /* scratch */
 };
 

@@ -12,8 +12,8 @@
 struct likeness; /* the different words of one document with their directions */
 
 struct likeness_match {
-    uint64_t hash; /* of the stem, as words_next gives it */
-    float share;   /* 0 … 1: how far it may stand for the word asked for */
+    uint64_t hash;      /* of the stem, as words_next gives it */
+    float share;        /* 0 … 1: how far it may stand for the word asked for */
     size_t first, last; /* one place in the document where it stands */
 };
 

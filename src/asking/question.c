@@ -33,15 +33,15 @@ static bool holds_any(const char *folded, const char *const *phrases, size_t cou
 static enum question_wants find_wants(const char *text, size_t length)
 {
     static const char *const numbers[] = {
-        " how many ",      " how much ",       " how long ",      " how far ",        " how tall ",
-        " how old ",       " how large ",      " how big ",       " how high ",       " how deep ",
-        " how heavy ",     " how wide ",       " how fast ",      " how often ",      " when ",
-        " what year ",     " which year ",     " what date ",     " which date ",     " what percentage ",
-        " what share ",    " what number ",    " what time ",     " what price ",     " what age ",
-        " at what age ",   " in what year ",   " what distance ", " what speed ",     " what temperature ",
-        " which century ", " what the price ", " what day ",      " how late ",       " how early "};
-    static const char *const names[] = {" who ",        " whose ",        " whom ",        " which city ",
-                                        " which town ", " which person ", " what city ",   " what town ",
+        " how many ",      " how much ",       " how long ",      " how far ",    " how tall ",
+        " how old ",       " how large ",      " how big ",       " how high ",   " how deep ",
+        " how heavy ",     " how wide ",       " how fast ",      " how often ",  " when ",
+        " what year ",     " which year ",     " what date ",     " which date ", " what percentage ",
+        " what share ",    " what number ",    " what time ",     " what price ", " what age ",
+        " at what age ",   " in what year ",   " what distance ", " what speed ", " what temperature ",
+        " which century ", " what the price ", " what day ",      " how late ",   " how early "};
+    static const char *const names[] = {" who ",        " whose ",         " whom ",        " which city ",
+                                        " which town ", " which person ",  " what city ",   " what town ",
                                         " where ",      " which country ", " what country "};
     char folded[1024];
     fold(text, length, folded, sizeof folded);
@@ -53,9 +53,10 @@ static enum question_wants find_wants(const char *text, size_t length)
 /* Words that only shape a question. */
 static bool shapes_question(const char *text, size_t length)
 {
-    static const char *const shapes[] = {"many",  "much", "long",  "tell", "please", "explain", "describe",
-                                         "called", "name", "named", "give", "know",   "exactly", "actually",
-                                         "happen", "happened", "kind", "sort", "someone", "something"};
+    static const char *const shapes[] = {"many",     "much",     "long",    "tell",     "please",
+                                         "explain",  "describe", "called",  "name",     "named",
+                                         "give",     "know",     "exactly", "actually", "happen",
+                                         "happened", "kind",     "sort",    "someone",  "something"};
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
         if (strlen(shapes[i]) == length && strncmp(shapes[i], text, length) == 0)
             return true;

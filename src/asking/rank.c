@@ -10,9 +10,9 @@
 #include "asking/fulltext.h"
 
 enum {
-    PASSAGE = 900,      /* bytes of text, about */
+    PASSAGE = 900,       /* bytes of text, about */
     SHORTEST_LAST = 300, /* bytes; a shorter rest joins the passage before */
-    CANDIDATES = 200,   /* passages taken from the index, for words and for likenesses */
+    CANDIDATES = 200,    /* passages taken from the index, for words and for likenesses */
     PATH_READ = 200,
 };
 
@@ -197,8 +197,8 @@ static struct ranked score_passage(const struct ranking *r, const struct questio
 static size_t keep_best(struct ranked *out, size_t count, size_t most, struct ranked new)
 {
     size_t at = count;
-    while (at > 0 &&
-           (out[at - 1].score < new.score || (out[at - 1].score == new.score && out[at - 1].passage > new.passage)))
+    while (at > 0 && (out[at - 1].score < new.score ||
+                      (out[at - 1].score == new.score &&out[at - 1].passage > new.passage)))
         at--;
     if (at >= most)
         return count;
@@ -209,7 +209,8 @@ static size_t keep_best(struct ranked *out, size_t count, size_t most, struct ra
     return count;
 }
 
-static void add_terms(const struct ranking *r, const struct question *q, bool like, struct fulltext_query *query)
+static void add_terms(const struct ranking *r, const struct question *q, bool like,
+                      struct fulltext_query *query)
 {
     for (size_t i = 0; i < q->count; i++) {
         const struct question_word *w = &q->words[i];

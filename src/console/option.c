@@ -101,7 +101,8 @@ static const struct option_row rows[OPTION_COUNT] = {
     [OPTION_CACHE_LIMIT] = {"cache-limit", 0, COUNT_OF("256M", 1, 1e15), ANYWHERE, SUM | ASK | CACHE,
                             "bytes that earlier answers may take on the disk; the longest unused go first"},
     [OPTION_PLAN] = {"plan", 0, FLAG, LINE_ONLY, SUM, "say what would be computed, and stop"},
-    [OPTION_TRACE] = {"trace", 0, FLAG, LINE_ONLY, SUM | ASK, "show what came of each window on standard error"},
+    [OPTION_TRACE] = {"trace", 0, FLAG, LINE_ONLY, SUM | ASK,
+                      "show what came of each window on standard error"},
     [OPTION_IDS] = {"ids", 0, FLAG, LINE_ONLY, TOKENS, "print the token ids, as run --tokens takes them"},
     [OPTION_SPECIAL] = {"special", 0, FLAG, LINE_ONLY, TOKENS,
                         "take control tokens written in the text for control tokens"},
@@ -165,7 +166,8 @@ enum option option_find_letter(char letter, enum verb verb)
             continue;
         bool takes = verb < VERB_COUNT && option_applies((enum option)i, verb);
         bool best_takes = best != OPTION_COUNT && verb < VERB_COUNT && option_applies(best, verb);
-        int difference = best == OPTION_COUNT ? 0 : count_verbs(rows[i].verbs) - count_verbs(rows[best].verbs);
+        int difference =
+            best == OPTION_COUNT ? 0 : count_verbs(rows[i].verbs) - count_verbs(rows[best].verbs);
         if (best == OPTION_COUNT || (takes && !best_takes) || (takes && best_takes && difference < 0) ||
             (!takes && !best_takes && difference > 0))
             best = (enum option)i;

@@ -94,8 +94,9 @@ struct option_row {
 };
 
 const struct option_row *option_row(enum option option);
-enum option option_find(const char *name);   /* OPTION_COUNT: none */
-/* The one that fewest verbs take, `verb` among them; else the one that most verbs take. OPTION_COUNT: none. */
+enum option option_find(const char *name); /* OPTION_COUNT: none */
+/* The one that fewest verbs take, `verb` among them; else the one that most verbs take. OPTION_COUNT: none.
+ */
 enum option option_find_letter(char letter, enum verb verb);
 bool option_applies(enum option option, enum verb verb);
 

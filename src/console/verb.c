@@ -15,7 +15,8 @@ static const struct verb_row rows[VERB_COUNT] = {
     [VERB_PPL] = {"ppl", "FILE...", "measure a model's perplexity on documents", 1, -1},
     [VERB_BENCH] = {"bench", "", "measure prefill and decode speed at several depths", 0, 0},
     [VERB_MODELS] = {"models", "[list|fetch|verify|path]", "list, fetch and verify models", 0, 2},
-    [VERB_CACHE] = {"cache", "[show|prune|clear]", "show and prune what is kept of the model's answers", 0, 1},
+    [VERB_CACHE] = {"cache", "[show|prune|clear]", "show and prune what is kept of the model's answers", 0,
+                    1},
     [VERB_HELP] = {"help", "[TOPIC]", "explain a verb, or print options, roff, completion", 0, 1},
 };
 

@@ -17,15 +17,15 @@ struct pass {
     struct calls *calls;
     struct call *items;
     size_t count;
-    answer_key *keys;  /* [count] */
-    size_t *waiting;   /* items to compute, [missing] */
-    size_t *first;     /* [count]: the item with the same prompt that is computed for it, or itself */
+    answer_key *keys; /* [count] */
+    size_t *waiting;  /* items to compute, [missing] */
+    size_t *first;    /* [count]: the item with the same prompt that is computed for it, or itself */
     size_t missing;
     struct batch_request *requests; /* [missing] */
     struct batch_output *outputs;   /* [missing] */
     struct guard *guards;           /* [missing] */
-    double stored_at; /* when the last answer was finished */
-    ll_status stored; /* the first failure of the journal */
+    double stored_at;               /* when the last answer was finished */
+    ll_status stored;               /* the first failure of the journal */
 };
 
 ll_status calls_open_journal(struct calls *calls, const char *path, uint64_t limit)

@@ -12,10 +12,10 @@
 
 struct calls {
     const struct llm *llm;
-    struct journal *journal; /* NULL: nothing is kept */
+    struct journal *journal;             /* NULL: nothing is kept */
     unsigned char identity[JOURNAL_KEY]; /* of the model, where there is a journal */
-    size_t context;          /* no prompt with its answer may be longer */
-    size_t width;            /* side by side; 0: chosen */
+    size_t context;                      /* no prompt with its answer may be longer */
+    size_t width;                        /* side by side; 0: chosen */
     ll_dtype cache_type;
     const ll_sampling *sampling;
     const ll_run *run;

@@ -194,21 +194,43 @@ static uint64_t content_hash(const struct chunker *c, size_t i)
     return hash_bytes(c->document->text.text + s->first, s->last - s->first, 0x6C6F6E67);
 }
 
-/* The best cut in (start, limit]: the highest heading in the last two thirds, else the paragraph of the
- * last third whose content hashes lowest (the same one after an edit further up), else a sentence. */
-static size_t best_cut(const struct chunker *c, size_t start, size_t limit)
+/* ---- pieces of a range ------------------------------------------------------------------------ */
+
+/* Where pieces of at most a window's room begin, in order. */
+struct cuts {
+    size_t *items;
+    size_t count, capacity;
+};
+
+/* How many places in (first, last) have at least this strength. */
+static size_t count_places(const struct chunker *c, size_t first, size_t last, int least)
 {
-    size_t best = limit;
+    size_t count = 0;
+    for (size_t i = first + 1; i < last; i++)
+        count += strength_at(c, i) >= least;
+    return count;
+}
+
+/* The cut of (first, last) that everything else is cut around: of the middle half of its paragraphs (where
+ * it has none: sentences, lines) the highest heading, else the one whose content hashes lowest. Counted in
+ * paragraphs, not tokens: a sentence more or less moves no cut. SIZE_MAX: there is no place. */
+static size_t middle_cut(const struct chunker *c, size_t first, size_t last)
+{
+    int least = CUT_PARAGRAPH;
+    size_t places = 0, seen = 0, best = SIZE_MAX;
     int best_strength = -1;
-    uint64_t best_hash = 0, full = c->before[limit] - c->before[start];
-    for (size_t i = limit; i > start; i--) {
-        uint64_t filled = c->before[i] - c->before[start];
+    uint64_t best_hash = 0;
+    while (least >= CUT_LINE && (places = count_places(c, first, last, least)) == 0)
+        least--;
+    for (size_t i = first + 1; i < last && places; i++) {
         int strength = strength_at(c, i);
-        if (filled * 3 < full || (filled * 3 < full * 2 && strength < CUT_HEADING))
+        if (strength < least)
             continue;
-        uint64_t hash = strength == CUT_PARAGRAPH ? content_hash(c, i) : 0;
-        if (strength > best_strength ||
-            (strength == CUT_PARAGRAPH && strength == best_strength && hash < best_hash)) {
+        size_t place = seen++;
+        if (places > 3 && (place < places / 4 || place >= places - places / 4))
+            continue;
+        uint64_t hash = content_hash(c, i);
+        if (strength > best_strength || (strength == best_strength && hash < best_hash)) {
             best = i;
             best_strength = strength;
             best_hash = hash;
@@ -217,18 +239,52 @@ static size_t best_cut(const struct chunker *c, size_t start, size_t limit)
     return best;
 }
 
-/* How many sentences from `start` fit into `room` tokens: the largest end ≤ last. */
-static size_t fitting_end(const struct chunker *c, size_t start, size_t last, uint64_t room)
+static ll_status push_cut(struct chunker *c, struct cuts *cuts, size_t sentence)
 {
-    size_t low = start, high = last;
-    while (low < high) {
-        size_t middle = low + (high - low + 1) / 2;
-        if (c->before[middle] - c->before[start] <= room)
-            low = middle;
-        else
-            high = middle - 1;
+    if (!mem_grow((void **)&cuts->items, &cuts->capacity, cuts->count + 1, sizeof *cuts->items))
+        return error_nomem(c->error, "plan", (cuts->count + 1) * sizeof *cuts->items);
+    cuts->items[cuts->count++] = sentence;
+    return LL_OK;
+}
+
+/* Halves [first, last) until every piece fits or is one sentence. The stack holds ends still to be done: no
+ * deeper than there are sentences. */
+static ll_status cut_range(struct chunker *c, size_t first, size_t last, uint64_t room, struct cuts *out)
+{
+    struct cuts ends = {0};
+    ll_status status = push_cut(c, &ends, last);
+    while (status == LL_OK && ends.count) {
+        size_t end = ends.items[ends.count - 1], middle = SIZE_MAX;
+        if (c->before[end] - c->before[first] > room)
+            middle = middle_cut(c, first, end);
+        if (middle != SIZE_MAX) {
+            status = push_cut(c, &ends, middle);
+            continue;
+        }
+        status = push_cut(c, out, first);
+        first = end;
+        ends.count--;
     }
-    return low;
+    mem_free(ends.items);
+    return status;
+}
+
+/* Neighbours that fit together are one piece; a heading of higher rank keeps them apart when both are
+ * worth a window of their own. */
+static void join_small(const struct chunker *c, struct cuts *cuts, size_t last, uint64_t room)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < cuts->count; i++) {
+        size_t end = i + 1 < cuts->count ? cuts->items[i + 1] : last;
+        uint64_t own = c->before[end] - c->before[cuts->items[i]];
+        uint64_t together = kept ? c->before[end] - c->before[cuts->items[kept - 1]] : 0;
+        bool apart = kept && strength_at(c, cuts->items[i]) >= CUT_HEADING && own * 2 > room &&
+                     (together - own) * 2 > room;
+        if (kept && together <= room && !apart)
+            continue;
+        cuts->items[kept++] = cuts->items[i];
+    }
+    cuts->count = kept;
 }
 
 /* ---- windows --------------------------------------------------------------------------------- */
@@ -300,64 +356,59 @@ static ll_status split_sentence(struct chunker *c, size_t sentence, size_t first
     return LL_OK;
 }
 
-/* Where the window that starts at sentence `start` ends. */
-static size_t choose_end(const struct chunker *c, size_t start, size_t end, size_t room)
-{
-    size_t limit = fitting_end(c, start, end, room);
-    size_t close = forced_close(c, start, limit < end ? limit + 1 : end);
-    if (close <= limit)
-        return close;
-    if (limit >= end)
-        return end;
-    if (limit <= start)
-        return start;
-    /* A little more than one window is left of the section: two even halves read better than a stub. */
-    size_t section_end = forced_close(c, start, fitting_end(c, start, end, room + room / 2));
-    uint64_t left = c->before[section_end] - c->before[start];
-    bool ends_here = section_end == end || borders_large(c, section_end);
-    if (ends_here && left > room && left < room + room / 2) {
-        size_t half = fitting_end(c, start, limit, left * 6 / 10);
-        limit = half > start ? half : limit;
-    }
-    return best_cut(c, start, limit);
-}
-
-static ll_status add_window(struct chunker *c, size_t *start, size_t end, size_t file_first,
+/* [start, end) as one window, in two when counting the assembled text shows that it is too much. */
+static ll_status add_window(struct chunker *c, size_t start, size_t end, size_t file_first,
                             size_t first_sentence)
 {
     const struct ll_document *d = c->document;
-    size_t overlap = overlap_start(c, *start, first_sentence);
-    size_t used = (size_t)(c->before[*start] - c->before[overlap]);
-    struct window w = {.first = start_of(c, *start, file_first, first_sentence),
-                       .section = byte_section(c, *start)};
-    w.path = c->job->tokens >= WINDOW_WITH_PATH;
-    w.text_first = overlap == *start ? w.first : d->sentences[overlap].first;
-    size_t stop = choose_end(c, *start, end, c->room > used ? c->room - used : 1);
-    /* Counts add up but for seams: the assembled text is counted again, and what is too much goes on. */
-    while (stop > *start) {
-        w.last = stop < end ? d->sentences[stop].first : d->sentences[stop - 1].last;
+    size_t overlap = overlap_start(c, start, first_sentence);
+    struct window w = {.first = start_of(c, start, file_first, first_sentence),
+                       .last = d->sentences[end - 1].last,
+                       .section = byte_section(c, start),
+                       .path = c->job->tokens >= WINDOW_WITH_PATH};
+    w.text_first = overlap == start ? w.first : d->sentences[overlap].first;
+    LL_TRY(count_window(c, &w));
+    if (w.tokens > c->job->tokens && overlap != start) {
+        w.text_first = w.first;
         LL_TRY(count_window(c, &w));
-        if (w.tokens <= c->job->tokens)
-            break;
-        stop--;
     }
-    if (stop == *start) {
-        LL_TRY(split_sentence(c, *start, w.first));
-        *start += 1;
-        return LL_OK;
+    if (w.tokens <= c->job->tokens)
+        return push(c, &w);
+    size_t middle = middle_cut(c, start, end);
+    if (middle == SIZE_MAX)
+        return split_sentence(c, start, w.first);
+    LL_TRY(add_window(c, start, middle, file_first, first_sentence));
+    return add_window(c, middle, end, file_first, first_sentence);
+}
+
+/* A range that no window may leave: what stands between the borders of large sections. */
+static ll_status add_range(struct chunker *c, size_t start, size_t end, size_t file_first,
+                           size_t first_sentence)
+{
+    struct cuts cuts = {0};
+    uint64_t room = c->room > c->job->overlap * 2 ? c->room - c->job->overlap : c->room;
+    if (c->before[end] - c->before[start] <= c->room)
+        room = c->room;
+    ll_status status = cut_range(c, start, end, room, &cuts);
+    join_small(c, &cuts, end, room);
+    for (size_t i = 0; status == LL_OK && i < cuts.count; i++) {
+        if (i % 16 == 0)
+            status = check(c, c->document->sentences[cuts.items[i]].first);
+        if (status == LL_OK)
+            status = add_window(c, cuts.items[i], i + 1 < cuts.count ? cuts.items[i + 1] : end, file_first,
+                                first_sentence);
     }
-    *start = stop;
-    return push(c, &w);
+    mem_free(cuts.items);
+    return status;
 }
 
 static ll_status chunk_file(struct chunker *c, const struct doc_file *file)
 {
     size_t first = document_sentence(c->document, file->first),
            end = document_sentence(c->document, file->last);
-    for (size_t start = first, count = 0; start < end; count++) {
-        if (count % 16 == 0)
-            LL_TRY(check(c, c->document->sentences[start].first));
-        LL_TRY(add_window(c, &start, end, file->first, first));
+    for (size_t start = first, stop; start < end; start = stop) {
+        stop = forced_close(c, start, end);
+        LL_TRY(add_range(c, start, stop, file->first, first));
     }
     return LL_OK;
 }

@@ -3,7 +3,8 @@
  *
  * Each byte of the text is owned by exactly one window. A window may read a few sentences before its
  * own range (overlap) inside the same section. Sections larger than a window begin and end one, so
- * that an edit moves no cut outside its section; inside a long section cuts are chosen by content. */
+ * that an edit moves no cut outside its section; a long section is halved at paragraphs chosen by content
+ * until the pieces fit, so that a sentence more or less moves no other cut. */
 #ifndef DOCUMENT_CHUNK_H
 #define DOCUMENT_CHUNK_H
 

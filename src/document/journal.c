@@ -11,7 +11,7 @@
 #include "base/mem.h"
 
 enum {
-    USE_STEP = 3600,   /* seconds; a later use is not written down again before */
+    USE_STEP = 3600, /* seconds; a later use is not written down again before */
     PRUNE_ROUNDS = 6,
 };
 
@@ -122,7 +122,8 @@ static ll_status shrink(struct database *database, uint64_t limit, ll_error *err
         if (bytes <= limit || answers == 0)
             return LL_OK;
         /* Each round leaves a little less than the limit, so that the next answers have room. */
-        int64_t keep = round + 1 == PRUNE_ROUNDS ? 0 : (int64_t)((double)answers * 0.9 * (double)limit / (double)bytes);
+        int64_t keep =
+            round + 1 == PRUNE_ROUNDS ? 0 : (int64_t)((double)answers * 0.9 * (double)limit / (double)bytes);
         LL_TRY(drop_oldest(database, keep, error));
     }
     return LL_OK;
@@ -130,8 +131,8 @@ static ll_status shrink(struct database *database, uint64_t limit, ll_error *err
 
 static ll_status open_statements(struct journal *j, ll_error *error)
 {
-    LL_TRY(statement_open(j->database, "SELECT tokens, ended, looped, used FROM answer WHERE key = ?1", &j->find,
-                          error));
+    LL_TRY(statement_open(j->database, "SELECT tokens, ended, looped, used FROM answer WHERE key = ?1",
+                          &j->find, error));
     LL_TRY(statement_open(j->database, "UPDATE answer SET used = ?2 WHERE key = ?1", &j->touch, error));
     return statement_open(j->database, "INSERT OR REPLACE INTO answer VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
                           &j->store, error);

@@ -23,14 +23,12 @@ struct journal_answer {
 ll_status journal_open(const char *path, uint64_t limit, struct journal **ret, ll_error *error);
 void journal_close(struct journal *journal);
 /* SHA-256 of all that an answer depends on. */
-void journal_key(const unsigned char identity[32], const ll_sampling *sampling,
-                 ll_dtype cache_type, size_t max_tokens, const struct token_list *prompt,
-                 unsigned char ret[JOURNAL_KEY]);
+void journal_key(const unsigned char identity[32], const ll_sampling *sampling, ll_dtype cache_type,
+                 size_t max_tokens, const struct token_list *prompt, unsigned char ret[JOURNAL_KEY]);
 /* *ret_found false: not there, and *ret is untouched. */
 ll_status journal_find(struct journal *journal, const unsigned char key[JOURNAL_KEY],
                        struct journal_answer *ret, bool *ret_found, ll_error *error);
-ll_status journal_store(struct journal *journal, const unsigned char key[JOURNAL_KEY],
-                        const ll_token *tokens, size_t count, bool ended, bool looped, double seconds,
-                        ll_error *error);
+ll_status journal_store(struct journal *journal, const unsigned char key[JOURNAL_KEY], const ll_token *tokens,
+                        size_t count, bool ended, bool looped, double seconds, ll_error *error);
 
 #endif

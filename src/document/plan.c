@@ -62,7 +62,7 @@ static ll_status measure_model(struct planner *p)
     p->plan->small = p->llm->parameters < billion;
     if (!p->llm->chat)
         return LL_OK;
-    LL_TRY(measure_prompt(p, PROMPT_PART, p->plan->words, &p->part_overhead));
+    LL_TRY(measure_prompt(p, PROMPT_PART, p->plan->small ? 0 : p->plan->words, &p->part_overhead));
     LL_TRY(measure_prompt(p, PROMPT_MERGE, p->plan->words, &p->merge_overhead));
     LL_TRY(measure_prompt(p, PROMPT_REFINE, p->plan->words, &refine));
     p->merge_overhead = refine > p->merge_overhead ? refine : p->merge_overhead;

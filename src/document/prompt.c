@@ -7,7 +7,8 @@
 #include "base/error.h"
 
 const char prompt_system[] = "You summarize texts in plain words and add nothing of your own.";
-static const char asking_system[] = "You answer questions from the text you are given and add nothing of your own.";
+static const char asking_system[] =
+    "You answer questions from the text you are given and add nothing of your own.";
 
 static void put_length(const struct prompt *prompt, struct strbuf *out)
 {
@@ -25,8 +26,9 @@ void prompt_instruction(const struct prompt *prompt, struct strbuf *out)
         put_length(prompt, out);
         break;
     case PROMPT_ASK:
-        strbuf_printf(out, "Question: %s\nAnswer the question in one short sentence, with the words of the text above.",
-                      prompt->focus);
+        strbuf_printf(
+            out, "Question: %s\nAnswer the question in one short sentence, with the words of the text above.",
+            prompt->focus);
         return;
     case PROMPT_MERGE:
         strbuf_puts(
@@ -59,9 +61,10 @@ ll_status prompt_encode(const struct prompt *prompt, const struct llm *llm, cons
 {
     struct strbuf user = {0};
     prompt_user(prompt, text, length, &user);
-    ll_status status = user.failed
-                           ? error_nomem(error, "summary", length)
-                           : llm->encode_chat(llm->self, prompt->kind == PROMPT_ASK ? asking_system : prompt_system, user.text, user.length, out, error);
+    ll_status status =
+        user.failed ? error_nomem(error, "summary", length)
+                    : llm->encode_chat(llm->self, prompt->kind == PROMPT_ASK ? asking_system : prompt_system,
+                                       user.text, user.length, out, error);
     strbuf_fini(&user);
     return status;
 }

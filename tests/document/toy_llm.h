@@ -133,6 +133,14 @@ static inline uint64_t toy_cache_bytes(void *self, size_t context, size_t width,
     return (uint64_t)context * width * 4;
 }
 
+static inline ll_status toy_identify(void *self, unsigned char *ret, ll_error *error)
+{
+    (void)self;
+    (void)error;
+    memset(ret, 7, 32);
+    return LL_OK;
+}
+
 static inline struct llm toy_llm(struct toy *toy, uint64_t parameters, size_t context)
 {
     return (struct llm){.self = toy,
@@ -143,6 +151,7 @@ static inline struct llm toy_llm(struct toy *toy, uint64_t parameters, size_t co
                         .encode_chat = toy_encode_chat,
                         .piece = toy_piece,
                         .run = toy_run,
+                        .identify = toy_identify,
                         .cache_bytes = toy_cache_bytes};
 }
 

@@ -11,6 +11,12 @@
 #include "console/suggest.h"
 #include "unit.h"
 
+/* A letter may mean one thing to one verb and another to the rest. */
+static enum verb lowest_verb(unsigned verbs)
+{
+    return (enum verb)__builtin_ctz(verbs);
+}
+
 static void expect_escape(const char *bytes, size_t length, const char *wanted)
 {
     struct text out = {0};

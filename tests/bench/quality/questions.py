@@ -45,11 +45,6 @@ def ask(arguments, path, questions):
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode not in (0, 7):
         raise SystemExit(done.stderr)
-    if os.environ.get("LL_EV"):
-        for line, value in zip([x for x in done.stderr.split("\n") if x.startswith("EV")], []):
-            pass
-        global EV
-        EV = [x for x in done.stderr.split("\n") if x.startswith("EV")]
     return read_objects(done.stdout)
 
 
@@ -131,10 +126,6 @@ def main():
             results = ask(arguments, file.name, [getattr(f, k) for k in kinds for f in planted])
             os.unlink(file.name)
             for i, result in enumerate(results):
-                if os.environ.get("LL_EV") and len(EV) == len(results):
-                    f = planted[i % len(planted)]
-                    q = result["quotes"][0] if result["quotes"] else None
-                    print("@", kinds[i // len(planted)], int(bool(q) and q["bytes"][0] <= f.at < q["bytes"][1]), EV[i], "|", result["question"], "|", result["windows"][0]["reply"])
                 kind, fact = kinds[i // len(planted)], planted[i % len(planted)]
                 if kind in ("exact", "loose"):
                     tally.add(kind, fact, result, size, arguments.show)
