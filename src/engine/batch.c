@@ -115,7 +115,7 @@ static ll_status compute_prefix(struct batch *b, ll_error *error)
         size_t at = (size_t)b->prefix.length, left = b->options->shared - at;
         size_t rows = left < FORWARD_MAX_ROWS ? left : FORWARD_MAX_ROWS;
         struct step_part part = {&b->prefix, b->requests[0].tokens + at, (int64_t)rows, STEP_NO_OUTPUT};
-        LL_TRY(step_run(b->model, b->pool, &part, 1, cancel_of(b), NULL, error));
+        LL_TRY(step_run(b->model, b->pool, &part, 1, b->options->context, cancel_of(b), NULL, error));
     }
     return LL_OK;
 }
@@ -239,7 +239,7 @@ static ll_status run_step(struct batch *b, bool *ret_idle, ll_error *error)
     *ret_idle = count == 0;
     if (count == 0)
         return LL_OK;
-    LL_TRY(step_run(b->model, b->pool, parts, count, cancel_of(b), b->logits, error));
+    LL_TRY(step_run(b->model, b->pool, parts, count, b->options->context, cancel_of(b), b->logits, error));
     for (size_t i = 0; i < count; i++)
         if (parts[i].outputs != STEP_NO_OUTPUT)
             LL_TRY(take_token(b, owners[i], b->logits + output++ * b->vocabulary, error));

@@ -356,7 +356,7 @@ ll_status ll_model_get_info(const ll_model *model, ll_model_info *ret)
                           .heads = (size_t)h->max_heads,
                           .cache_heads = (size_t)h->max_kv_heads,
                           .head_size = (size_t)h->head_dim,
-                          .position = h->architecture->position};
+                          .position = h->position};
     snprintf(info.name, sizeof info.name, "%s", h->name);
     snprintf(info.architecture, sizeof info.architecture, "%s", h->architecture->name);
     snprintf(info.quantization, sizeof info.quantization, "%s", most_used_type(model->gguf));

@@ -52,14 +52,15 @@ static ll_status fill(struct block_pool *pool, const struct step_part *parts, si
 }
 
 ll_status step_run(ll_model *model, struct block_pool *pool, const struct step_part *parts, size_t count,
-                   const ll_cancel *cancel, float *logits, ll_error *error)
+                   size_t context, const ll_cancel *cancel, float *logits, ll_error *error)
 {
     struct step_rows rows;
     rows.step = (struct backend_step){0};
     engine_lock(model_engine(model));
     ll_status status = fill(pool, parts, count, &rows, error);
     if (status == LL_OK)
-        status = forward_run(model_forward(model), &rows.step, blocks_caches(pool), cancel, logits, error);
+        status = forward_run(model_forward(model), &rows.step, blocks_caches(pool), (int64_t)context, cancel,
+                             logits, error);
     for (size_t i = 0; i < count && status == LL_OK; i++)
         block_table_advance(parts[i].table, parts[i].count);
     engine_unlock(model_engine(model));

@@ -17,9 +17,9 @@ struct step_part { /* count new tokens of one sequence, following its table's le
 };
 
 /* At most FORWARD_MAX_ROWS tokens in all. logits: [outputs in all, vocabulary], parts in order. On
- * success the tables have advanced; on failure they hold what they held before. Takes the engine's
- * lock. */
+ * success the tables have advanced; context: what the sequences may hold; on failure they hold what they held
+ * before. Takes the engine's lock. */
 ll_status step_run(ll_model *model, struct block_pool *pool, const struct step_part *parts, size_t count,
-                   const ll_cancel *cancel, float *logits, ll_error *error);
+                   size_t context, const ll_cancel *cancel, float *logits, ll_error *error);
 
 #endif

@@ -19,12 +19,13 @@ struct forward {
     void *output; /* logits and the rows they are made from */
     uint64_t output_bytes;
     int64_t output_capacity;
+    bool beyond; /* this step's sessions are longer than the training before scaling */
     /* [FORWARD_MAX_ROWS, n]; views with the step's rows are made for each pass */
     struct tensor x;        /* residual stream, n = width */
     struct tensor h;        /* what a product reads or a post-norm works on, n = width */
     struct tensor qkv;      /* n = (heads + 2·kv_heads)·head_dim of the widest layer */
     struct tensor attended; /* n = heads·head_dim */
-    struct tensor gate, up; /* n = ffn */
+    struct tensor gate, up; /* n = ffn; gate: twice that where gate and up are one product */
     struct tensor last;     /* [outputs, width] */
     struct tensor logits;   /* [outputs, vocabulary] */
 };
@@ -34,6 +35,11 @@ struct forward {
 static int64_t qkv_columns(const struct model_hparams *h)
 {
     return (int64_t)(h->max_heads + 2 * h->max_kv_heads) * h->head_dim;
+}
+
+static int64_t gate_columns(const struct model_hparams *h)
+{
+    return h->architecture->fused_gate ? 2 * h->max_ffn : h->max_ffn;
 }
 
 static uint64_t element_bytes(enum dtype dtype)
@@ -61,7 +67,7 @@ uint64_t forward_step_bytes(const struct model_hparams *h, enum dtype residual, 
     uint64_t row = row_bytes(residual, h->width) + row_bytes(activation, h->width) +
                    row_bytes(activation, qkv_columns(h)) +
                    row_bytes(activation, (int64_t)h->max_heads * h->head_dim) +
-                   2 * row_bytes(activation, h->max_ffn);
+                   row_bytes(activation, gate_columns(h)) + row_bytes(activation, h->max_ffn);
     return row * FORWARD_MAX_ROWS;
 }
 
@@ -106,7 +112,7 @@ ll_status forward_open(struct backend *backend, const struct model_hparams *hpar
     cut(&at, &f->qkv, backend->activation, FORWARD_MAX_ROWS, qkv_columns(hparams));
     cut(&at, &f->attended, backend->activation, FORWARD_MAX_ROWS,
         (int64_t)hparams->max_heads * hparams->head_dim);
-    cut(&at, &f->gate, backend->activation, FORWARD_MAX_ROWS, hparams->max_ffn);
+    cut(&at, &f->gate, backend->activation, FORWARD_MAX_ROWS, gate_columns(hparams));
     cut(&at, &f->up, backend->activation, FORWARD_MAX_ROWS, hparams->max_ffn);
     *ret = f;
     return LL_OK;
@@ -156,12 +162,13 @@ static void add_to_residual(struct forward *f, const struct tensor *in, const st
 static void rotate(struct forward *f, int i, int heads, struct tensor *x)
 {
     const struct model_hparams *h = f->hparams;
+    int set = h->layer[i].local ? ROTARY_LOCAL : f->beyond ? ROTARY_BEYOND : ROTARY_GLOBAL;
     struct backend_rotary rotary = {.heads = heads,
                                     .head_dim = h->head_dim,
                                     .rotary_dim = h->rotary_dim,
                                     .adjacent = h->architecture->adjacent_pairs,
-                                    .frequencies = &f->params->rotary[h->layer[i].local],
-                                    .scale = 1.0f};
+                                    .frequencies = &f->params->rotary[set],
+                                    .scale = (float)h->rotary[h->layer[i].local].magnitude};
     f->table->rotary(f->backend, &rotary, x);
 }
 
@@ -198,7 +205,7 @@ static void attend(struct forward *f, int i, const struct backend_cache *cache, 
     struct tensor q = tensor_columns(&all, 0, wide), k = tensor_columns(&all, wide, narrow);
     struct tensor v = tensor_columns(&all, wide + narrow, narrow);
     project_qkv(f, i, in, &qkv, &q, &k, &v);
-    if (h->architecture->position == LL_ROTARY) {
+    if (h->position == LL_ROTARY && !layer->still) {
         rotate(f, i, layer->heads, &q);
         rotate(f, i, layer->kv_heads, &k);
     }
@@ -219,10 +226,44 @@ static void feed_forward(struct forward *f, int i, const struct tensor *in, int6
     int64_t ffn = f->hparams->layer[i].ffn;
     struct tensor gate_rows = tensor_rows(&f->gate, 0, rows), up_rows = tensor_rows(&f->up, 0, rows);
     struct tensor gate = tensor_columns(&gate_rows, 0, ffn), up = tensor_columns(&up_rows, 0, ffn);
+    *ret = up;
+    if (a->fused_gate) {
+        struct tensor both = tensor_columns(&gate_rows, 0, 2 * ffn);
+        struct tensor second = tensor_columns(&gate_rows, ffn, ffn);
+        struct backend_product to = product(&layer->up, &both, false);
+        f->table->products(f->backend, in, &to, 1);
+        f->table->activate(f->backend, a->activation, &gate, &second, &up);
+        return;
+    }
     struct backend_product to[2] = {product(&layer->up, &up, false), product(&layer->gate, &gate, false)};
     f->table->products(f->backend, in, to, a->gated ? 2 : 1);
     f->table->activate(f->backend, a->activation, a->gated ? &gate : &up, a->gated ? &up : NULL, &up);
-    *ret = up;
+}
+
+/* Attention and feed-forward read the same stream, and both are added to it. */
+static void run_parallel(struct forward *f, int i, const struct backend_cache *cache, struct tensor *attended,
+                         struct tensor *x, struct tensor *h)
+{
+    const struct layer_params *layer = &f->params->layer[i];
+    bool own = layer->attention_norm_2.weight.data != NULL;
+    struct tensor inner;
+    norm(f, own ? &layer->attention_norm_2 : &layer->attention_norm, x, 1, h);
+    attend(f, i, cache, h, x->rows, attended);
+    if (own)
+        norm(f, &layer->attention_norm, x, 1, h);
+    feed_forward(f, i, h, x->rows, &inner);
+    add_to_residual(f, attended, &layer->attention_output, &layer->attention_post_norm, h, x);
+    add_to_residual(f, &inner, &layer->down, &layer->ffn_post_norm, h, x);
+}
+
+/* What attention or the feed-forward part reads: the stream's norm, or the stream itself. */
+static const struct tensor *input_of(struct forward *f, const struct norm_params *pre, struct tensor *x,
+                                     struct tensor *h)
+{
+    if (!pre->weight.data)
+        return x;
+    norm(f, pre, x, 1, h);
+    return h;
 }
 
 static void run_layer(struct forward *f, int i, const struct backend_cache *cache, struct tensor *x,
@@ -233,11 +274,13 @@ static void run_layer(struct forward *f, int i, const struct backend_cache *cach
     struct tensor attended =
         tensor_columns(&attended_rows, 0, (int64_t)f->hparams->layer[i].heads * f->hparams->head_dim);
     struct tensor inner;
-    norm(f, &layer->attention_norm, x, 1, h);
-    attend(f, i, cache, h, x->rows, &attended);
+    if (f->hparams->parallel) {
+        run_parallel(f, i, cache, &attended, x, h);
+        return;
+    }
+    attend(f, i, cache, input_of(f, &layer->attention_norm, x, h), x->rows, &attended);
     add_to_residual(f, &attended, &layer->attention_output, &layer->attention_post_norm, h, x);
-    norm(f, &layer->ffn_norm, x, 1, h);
-    feed_forward(f, i, h, x->rows, &inner);
+    feed_forward(f, i, input_of(f, &layer->ffn_norm, x, h), x->rows, &inner);
     add_to_residual(f, &inner, &layer->down, &layer->ffn_post_norm, h, x);
 }
 
@@ -253,11 +296,12 @@ static void run_outputs(struct forward *f, int64_t outputs, const struct tensor 
 }
 
 ll_status forward_run(struct forward *f, const struct backend_step *step, const struct backend_cache *caches,
-                      const ll_cancel *cancel, float *logits, ll_error *error)
+                      int64_t context, const ll_cancel *cancel, float *logits, ll_error *error)
 {
     if (step->rows < 1 || step->rows > FORWARD_MAX_ROWS)
         return error_set(error, LL_INTERNAL, "forward", "a step of %lld rows", (long long)step->rows);
     LL_TRY(reserve_outputs(f, step->output_count, error));
+    f->beyond = (double)context > f->hparams->rotary[0].original;
     struct tensor x = tensor_rows(&f->x, 0, step->rows), h = tensor_rows(&f->h, 0, step->rows);
     f->table->begin(f->backend, step, cancel);
     f->table->embed(f->backend, &f->params->embedding, f->hparams->embed_scale, &x);

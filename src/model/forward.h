@@ -16,10 +16,11 @@ void forward_close(struct forward *forward);
 /* What forward_open takes, and what a step with so many output rows takes besides (it is kept). */
 uint64_t forward_step_bytes(const struct model_hparams *hparams, enum dtype residual, enum dtype activation);
 uint64_t forward_output_bytes(const struct model_hparams *hparams, enum dtype activation, int64_t outputs);
-/* caches: [layers]. logits: host, [output_count, vocabulary], may be NULL when there are no outputs.
- * On LL_CANCELLED and on errors the caches hold garbage in the step's rows only. */
+/* caches: [layers]. context: tokens that the step's sessions may hold; longrope's angles go by it, so that
+ * a session never changes them. logits: host, [output_count, vocabulary], may be NULL when there are no
+ * outputs. On LL_CANCELLED and on errors the caches hold garbage in the step's rows only. */
 ll_status forward_run(struct forward *forward, const struct backend_step *step,
-                      const struct backend_cache *caches, const ll_cancel *cancel, float *logits,
-                      ll_error *error);
+                      const struct backend_cache *caches, int64_t context, const ll_cancel *cancel,
+                      float *logits, ll_error *error);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "model/architecture.h"
+#include "model/rotary.h"
 
 /* Keys are "ARCHITECTURE.rest". */
 struct key {
@@ -110,7 +111,7 @@ static ll_status read_head_size(const struct gguf *gguf, struct model_hparams *h
         return error_set(error, LL_UNSUPPORTED, "model",
                          "keys of %llu and values of %llu numbers a head are not supported",
                          (unsigned long long)key_length, (unsigned long long)value_length);
-    if (h->architecture->position == LL_ROTARY && (rotary == 0 || rotary > key_length || rotary % 2 != 0))
+    if (h->position == LL_ROTARY && (rotary == 0 || rotary > key_length || rotary % 2 != 0))
         return error_set(error, LL_FORMAT, "model", "%s.rope.dimension_count is %llu for heads of %llu",
                          h->architecture->name, (unsigned long long)rotary, (unsigned long long)key_length);
     h->head_dim = (int)key_length;
@@ -118,26 +119,28 @@ static ll_status read_head_size(const struct gguf *gguf, struct model_hparams *h
     return LL_OK;
 }
 
-/* Only what is understood is run: an unknown scaling would change every answer silently. */
-static ll_status read_rotary(const struct gguf *gguf, struct model_hparams *h, ll_error *error)
+/* Every `period`-th layer sees everything, the others a window of keys. The pattern key is a period or a
+ * list of flags, shorter than the layer count when it repeats. A window that is absent or 0 is none. */
+static ll_status read_windows(const struct gguf *gguf, struct model_hparams *h, ll_error *error)
 {
-    struct gguf_text type;
-    double factor;
-    LL_TRY(gguf_get_float(gguf, key_of(h, "rope.freq_base").text, 10000.0, &h->rotary[0].base, error));
-    LL_TRY(gguf_get_text(gguf, key_of(h, "rope.scaling.type").text, &type, error));
-    LL_TRY(gguf_get_float(gguf, key_of(h, "rope.scale_linear").text, 1.0, &factor, error));
-    LL_TRY(gguf_get_float(gguf, key_of(h, "rope.scaling.factor").text, factor, &factor, error));
-    if (type.text && !gguf_text_equals(type, "none") && !gguf_text_equals(type, "linear"))
-        return error_set(error, LL_UNSUPPORTED, "model",
-                         "rope scaling '%.*s' is not supported by this version",
-                         (int)(type.length < 32 ? type.length : 32), type.text);
-    if (type.text && gguf_text_equals(type, "none"))
-        factor = 1.0;
-    if (!(h->rotary[0].base > 0.0) || !isfinite(h->rotary[0].base) || !(factor > 0.0) || !isfinite(factor))
-        return error_set(error, LL_FORMAT, "model", "rope base %g or factor %g is not a positive number",
-                         h->rotary[0].base, factor);
-    h->rotary[0].linear_factor = factor;
-    h->rotary[1] = h->rotary[0];
+    struct key key = key_of(h, "attention.sliding_window_pattern");
+    const struct gguf_value *value = gguf_find(gguf, key.text);
+    uint64_t window, period = (uint64_t)h->architecture->window_period;
+    bool gemma2 = strcmp(h->architecture->name, "gemma2") == 0; /* old files leave the key out */
+    LL_TRY(read_size(gguf, h, "attention.sliding_window", gemma2 ? 4096 : 0, 0, 1u << 30, &window, error));
+    if (window == 0)
+        return LL_OK;
+    bool flags = value && value->type == GGUF_ARRAY;
+    if (flags && (value->element != GGUF_BOOL || value->count == 0))
+        return error_set(error, LL_FORMAT, "model", "%s must be a number or a list of booleans", key.text);
+    if (!flags)
+        LL_TRY(gguf_get_uint(gguf, key.text, period, &period, error));
+    for (int i = 0; i < h->layers; i++) {
+        bool slides = flags ? gguf_array_int(value, (uint64_t)i % value->count) != 0
+                            : period == 0 || (uint64_t)i % period < period - 1;
+        h->layer[i].window = slides ? (int)window : 0;
+        h->layer[i].local = slides && h->architecture->local_rotary;
+    }
     return LL_OK;
 }
 
@@ -184,7 +187,7 @@ static ll_status refuse_unknown_features(const struct gguf *gguf, const struct m
 static ll_status find_architecture(const struct gguf *gguf, struct model_hparams *h, ll_error *error)
 {
     struct gguf_text name;
-    char shown[64];
+    char shown[64], known[256];
     LL_TRY(gguf_get_text(gguf, "general.architecture", &name, error));
     if (!name.text)
         return error_set(error, LL_FORMAT, "model", "the key general.architecture is missing");
@@ -192,8 +195,9 @@ static ll_status find_architecture(const struct gguf *gguf, struct model_hparams
     if (h->architecture)
         return LL_OK;
     utf8_printable(name.text, name.length, shown, sizeof shown);
+    architecture_names(known, sizeof known);
     return error_set(error, LL_UNSUPPORTED, "model",
-                     "architecture '%s' is not supported; this version runs %s", shown, architecture_names());
+                     "architecture '%s' is not supported; this version runs %s", shown, known);
 }
 
 static ll_status read_name(const struct gguf *gguf, struct model_hparams *h, ll_error *error)
@@ -216,14 +220,16 @@ static ll_status read_all(const struct gguf *gguf, struct model_hparams *h, ll_e
     h->layers = (int)layers;
     h->width = (int64_t)width;
     h->context = (int64_t)context;
-    h->embed_scale = 1.0f;
+    h->embed_scale = h->alibi_scale = h->output_scale = 1.0f;
+    h->position = h->architecture->position;
     LL_TRY(read_layers(gguf, h, error));
     LL_TRY(read_head_size(gguf, h, error));
-    if (h->architecture->position == LL_ROTARY)
-        LL_TRY(read_rotary(gguf, h, error));
+    LL_TRY(read_windows(gguf, h, error));
     LL_TRY(read_numbers(gguf, h, error));
     LL_TRY(refuse_unknown_features(gguf, h, error));
-    return h->architecture->read ? h->architecture->read(gguf, h, error) : LL_OK;
+    if (h->architecture->read)
+        LL_TRY(h->architecture->read(gguf, h, error));
+    return h->position == LL_ROTARY ? rotary_read(gguf, h, error) : LL_OK;
 }
 
 ll_status hparams_read(const struct gguf *gguf, struct model_hparams *ret, ll_error *error)

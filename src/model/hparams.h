@@ -10,9 +10,15 @@ enum { MODEL_MAX_LAYERS = 1024 };
 
 /* Rotary angles come in one or two sets: global layers, and local ones where a family uses another
  * base inside its sliding window. */
+enum rotary_scaling { ROTARY_PLAIN, ROTARY_YARN, ROTARY_LONG };
+
 struct rotary_hparams {
     double base;          /* θ: pair i turns by base^(-2i/dim) radians per position */
     double linear_factor; /* positions are divided by this; 1 */
+    enum rotary_scaling scaling;
+    double original;             /* tokens of the training before scaling; 0: not said */
+    double beta_fast, beta_slow; /* YaRN: turns within `original` between which it blends */
+    double magnitude;            /* on cosines and sines; 1 */
 };
 
 struct layer_hparams {
@@ -20,11 +26,13 @@ struct layer_hparams {
     int64_t ffn; /* inner width of the feed-forward part */
     int window;  /* keys seen, itself included; 0: all before it */
     bool local;  /* uses the local rotary set */
+    bool still;  /* no positions at all */
 };
 
 struct model_hparams {
     const struct architecture *architecture;
     char name[128];
+    ll_position position;
     int64_t width, vocabulary, context; /* context: trained tokens */
     int head_dim, rotary_dim;
     int layers;
@@ -35,7 +43,10 @@ struct model_hparams {
     float embed_scale;                      /* 1: none */
     float clamp_qkv;                        /* 0: none */
     float alibi_max_bias;                   /* 0: no ALiBi */
-    struct rotary_hparams rotary[2];        /* global, local */
+    float alibi_scale;                      /* on the slopes; 1 */
+    float output_scale;                     /* on the logits; 1 */
+    bool parallel; /* attention and feed-forward read the same norm and are added together */
+    struct rotary_hparams rotary[2]; /* global, local */
     int max_heads, max_kv_heads;
     int64_t max_ffn;
 };

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "model/architecture.h"
 #include "model/position.h"
+#include "model/rotary.h"
 #include "tensor/dequant.h"
 
 struct loader {
@@ -18,8 +19,9 @@ struct loader {
     struct model_hparams *hparams;
     struct model_params *params;
     const ll_run *run;
-    bool *used; /* [tensors] */
+    bool *used;           /* [tensors] */
     uint64_t done, total; /* bytes of weights */
+    float vector_scale;   /* on the vectors that load_vector places; 1 */
     ll_error *error;
 };
 
@@ -145,6 +147,8 @@ static ll_status load_vector(struct loader *l, enum need need, const char *name,
 {
     float *values;
     ll_status status = read_vector(l, need, name, count, &values);
+    for (int64_t i = 0; status == LL_OK && values && l->vector_scale != 1.0f && i < count; i++)
+        values[i] *= l->vector_scale;
     if (status == LL_OK && values)
         status = place_vector(l, values, count, ret);
     mem_free(values);
@@ -200,18 +204,31 @@ static ll_status load_attention(struct loader *l, int i)
     return load_linear(l, REQUIRED, i, "attn_output", h->width, q, &layer->attention_output);
 }
 
-static ll_status load_layer(struct loader *l, int i)
+static ll_status load_feed_forward(struct loader *l, int i)
 {
     const struct model_hparams *h = l->hparams;
     struct layer_params *layer = &l->params->layer[i];
     int64_t ffn = h->layer[i].ffn;
-    LL_TRY(load_norm(l, REQUIRED, i, "attn_norm", h->width, &layer->attention_norm));
-    LL_TRY(load_attention(l, i));
-    LL_TRY(load_norm(l, REQUIRED, i, "ffn_norm", h->width, &layer->ffn_norm));
-    if (h->architecture->gated)
+    bool fused = h->architecture->fused_gate;
+    if (h->architecture->gated && !fused)
         LL_TRY(load_linear(l, REQUIRED, i, "ffn_gate", ffn, h->width, &layer->gate));
-    LL_TRY(load_linear(l, REQUIRED, i, "ffn_up", ffn, h->width, &layer->up));
-    LL_TRY(load_linear(l, REQUIRED, i, "ffn_down", h->width, ffn, &layer->down));
+    LL_TRY(load_linear(l, REQUIRED, i, "ffn_up", fused ? 2 * ffn : ffn, h->width, &layer->up));
+    return load_linear(l, REQUIRED, i, "ffn_down", h->width, ffn, &layer->down);
+}
+
+static ll_status load_layer(struct loader *l, int i)
+{
+    const struct model_hparams *h = l->hparams;
+    struct layer_params *layer = &l->params->layer[i];
+    if (!h->architecture->no_pre_norms) {
+        LL_TRY(load_norm(l, REQUIRED, i, "attn_norm", h->width, &layer->attention_norm));
+        if (h->parallel)
+            LL_TRY(load_norm(l, OPTIONAL, i, "attn_norm_2", h->width, &layer->attention_norm_2));
+        else
+            LL_TRY(load_norm(l, REQUIRED, i, "ffn_norm", h->width, &layer->ffn_norm));
+    }
+    LL_TRY(load_attention(l, i));
+    LL_TRY(load_feed_forward(l, i));
     if (h->architecture->post_norms) {
         LL_TRY(load_norm(l, REQUIRED, i, "post_attention_norm", h->width, &layer->attention_post_norm));
         LL_TRY(load_norm(l, REQUIRED, i, "post_ffw_norm", h->width, &layer->ffn_post_norm));
@@ -221,14 +238,14 @@ static ll_status load_layer(struct loader *l, int i)
 
 /* ---- what positions need ---- */
 
-/* Llama 3's divisors of the global set; NULL without them. A zero or a NaN would spoil every answer. */
-static ll_status read_divisors(struct loader *l, int pairs, float **ret)
+/* Divisors of the pairs' frequencies; NULL without them. A zero or a NaN would spoil every answer. */
+static ll_status read_divisors(struct loader *l, enum need need, const char *name, int pairs, float **ret)
 {
-    LL_TRY(read_vector(l, OPTIONAL, "rope_freqs.weight", pairs, ret));
+    LL_TRY(read_vector(l, need, name, pairs, ret));
     for (int i = 0; *ret && i < pairs; i++)
         if (!((*ret)[i] > 0.0f) || !isfinite((*ret)[i])) {
-            error_set(l->error, LL_FORMAT, "model",
-                      "rope_freqs.weight holds %g for pair %d, not a positive number", (double)(*ret)[i], i);
+            error_set(l->error, LL_FORMAT, "model", "%s holds %g for pair %d, not a positive number", name,
+                      (double)(*ret)[i], i);
             mem_free(*ret);
             *ret = NULL;
             return LL_FORMAT;
@@ -236,21 +253,37 @@ static ll_status read_divisors(struct loader *l, int pairs, float **ret)
     return LL_OK;
 }
 
-static ll_status make_rotary(struct loader *l)
+/* The set is made from hparams' set `from`, with the divisors of a tensor where one is named. */
+static ll_status make_set(struct loader *l, int from, enum need need, const char *divisors_name,
+                          struct tensor *ret)
 {
     const struct model_hparams *h = l->hparams;
     int pairs = h->rotary_dim / 2;
-    float *divisors;
-    LL_TRY(read_divisors(l, pairs, &divisors));
+    float *divisors = NULL;
+    if (divisors_name)
+        LL_TRY(read_divisors(l, need, divisors_name, pairs, &divisors));
     float *values = mem_new((size_t)pairs, sizeof *values);
     ll_status status = values ? LL_OK : error_nomem(l->error, "model", (size_t)pairs * sizeof *values);
-    for (int set = 0; set < 2 && status == LL_OK; set++) {
-        rotary_frequencies(&h->rotary[set], h->rotary_dim, set == 0 ? divisors : NULL, values);
-        status = place_vector(l, values, pairs, &l->params->rotary[set]);
+    if (status == LL_OK) {
+        rotary_frequencies(&h->rotary[from], h->rotary_dim, divisors, values);
+        status = place_vector(l, values, pairs, ret);
     }
     mem_free(values);
     mem_free(divisors);
     return status;
+}
+
+static ll_status make_rotary(struct loader *l)
+{
+    bool both = l->hparams->rotary[0].scaling == ROTARY_LONG;
+    struct tensor *sets = l->params->rotary;
+    LL_TRY(make_set(l, 1, OPTIONAL, NULL, &sets[ROTARY_LOCAL]));
+    LL_TRY(make_set(l, 0, both ? REQUIRED : OPTIONAL,
+                    both ? "rope_factors_short.weight" : "rope_freqs.weight", &sets[ROTARY_GLOBAL]));
+    if (both)
+        return make_set(l, 0, REQUIRED, "rope_factors_long.weight", &sets[ROTARY_BEYOND]);
+    sets[ROTARY_BEYOND] = sets[ROTARY_GLOBAL];
+    return LL_OK;
 }
 
 static ll_status make_slopes(struct loader *l)
@@ -262,6 +295,8 @@ static ll_status make_slopes(struct loader *l)
         return error_nomem(l->error, "model", (size_t)h->layers * sizeof *l->params->slopes);
     for (int i = 0; i < h->layers; i++) {
         alibi_slopes(h->layer[i].heads, h->alibi_max_bias, values);
+        for (int head = 0; head < h->layer[i].heads; head++)
+            values[head] *= h->alibi_scale;
         LL_TRY(place_vector(l, values, h->layer[i].heads, &l->params->slopes[i]));
     }
     return LL_OK;
@@ -281,7 +316,9 @@ static ll_status load_ends(struct loader *l)
                          (unsigned long long)table->shape[1]);
     h->vocabulary = (int64_t)table->shape[1];
     LL_TRY(load_matrix(l, REQUIRED, "token_embd.weight", h->vocabulary, h->width, &l->params->embedding));
+    l->vector_scale = h->output_scale; /* logits are a product of this norm: scaled here, once */
     LL_TRY(load_norm(l, REQUIRED, -1, "output_norm", h->width, &l->params->output_norm));
+    l->vector_scale = 1.0f;
     if (h->architecture->embed_norm)
         LL_TRY(load_norm(l, REQUIRED, -1, "token_embd_norm", h->width, &l->params->embed_norm));
     LL_TRY(load_linear(l, OPTIONAL, -1, "output", h->vocabulary, h->width, &l->params->output));
@@ -323,7 +360,7 @@ static ll_status load_all(struct loader *l)
     LL_TRY(load_ends(l));
     for (int i = 0; i < h->layers; i++)
         LL_TRY(load_layer(l, i));
-    if (h->architecture->position == LL_ROTARY)
+    if (h->position == LL_ROTARY)
         LL_TRY(make_rotary(l));
     if (h->alibi_max_bias > 0.0f)
         LL_TRY(make_slopes(l));
@@ -334,8 +371,13 @@ ll_status params_load(const struct gguf *gguf, struct backend *backend, struct m
                       const ll_run *run, struct model_params *ret, ll_error *error)
 {
     struct model_params params = {.backend = backend};
-    struct loader loader = {
-        .gguf = gguf, .backend = backend, .hparams = hparams, .params = &params, .run = run, .error = error};
+    struct loader loader = {.gguf = gguf,
+                            .backend = backend,
+                            .hparams = hparams,
+                            .params = &params,
+                            .run = run,
+                            .vector_scale = 1.0f,
+                            .error = error};
     ll_status status = load_all(&loader);
     mem_free(loader.used);
     if (status == LL_OK)

@@ -18,6 +18,7 @@ struct linear_params {
 
 struct layer_params {
     struct norm_params attention_norm, q_norm, k_norm, attention_post_norm;
+    struct norm_params attention_norm_2; /* parallel layers may give attention a norm of its own */
     struct norm_params ffn_norm, ffn_post_norm;
     struct linear_params qkv;     /* fused families: [(heads + 2·kv_heads)·head_dim, width] */
     struct linear_params q, k, v; /* the others */
@@ -25,13 +26,16 @@ struct layer_params {
     struct linear_params gate, up, down;
 };
 
+/* Sets of angles. BEYOND serves sessions longer than the training before scaling (longrope). */
+enum { ROTARY_GLOBAL, ROTARY_LOCAL, ROTARY_BEYOND, ROTARY_SETS };
+
 struct model_params {
     struct tensor embedding; /* [vocabulary, width] */
     struct norm_params embed_norm, output_norm;
-    struct linear_params output; /* may be the embedding itself */
-    struct tensor rotary[2];     /* [1, rotary_dim/2]: global, local; made here */
-    struct tensor *slopes;       /* [layers] of [1, heads]; NULL without ALiBi; made here */
-    struct layer_params *layer;  /* [layers] */
+    struct linear_params output;       /* may be the embedding itself */
+    struct tensor rotary[ROTARY_SETS]; /* [1, rotary_dim/2]; made here */
+    struct tensor *slopes;             /* [layers] of [1, heads]; NULL without ALiBi; made here */
+    struct layer_params *layer;        /* [layers] */
 
     struct backend *backend; /* where the memory below lives */
     struct params_memory {

@@ -1,4 +1,4 @@
-/* Positions: ALiBi slopes and rotary frequencies.
+/* Positions by distance: ALiBi's slopes.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "model/position.h"
 
@@ -13,13 +13,5 @@ void alibi_slopes(int heads, double max_bias, float *out)
         double exponent =
             h < power ? max_bias / power * (h + 1) : max_bias / (2.0 * power) * (2 * (h - power) + 1);
         out[h] = (float)exp2(-exponent);
-    }
-}
-
-void rotary_frequencies(const struct rotary_hparams *rotary, int dim, const float *divisors, float *out)
-{
-    for (int i = 0; i < dim / 2; i++) {
-        double frequency = pow(rotary->base, -2.0 * i / dim) / rotary->linear_factor;
-        out[i] = (float)(divisors ? frequency / divisors[i] : frequency);
     }
 }

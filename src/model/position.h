@@ -1,4 +1,4 @@
-/* Positions: ALiBi slopes and rotary frequencies.
+/* Positions by distance: ALiBi's slopes.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef MODEL_POSITION_H
 #define MODEL_POSITION_H
@@ -9,10 +9,5 @@
  * c = the largest power of two ≤ heads and B = max_bias: head h < c has 2^(-(B/c)(h+1)); head h ≥ c
  * has 2^(-(B/2c)(2(h-c)+1)), the odd entries of the next power of two. */
 void alibi_slopes(int heads, double max_bias, float *out /* [heads] */);
-
-/* Radians per position of each pair: base^(-2i/dim) / linear_factor / divisor[i]. divisors [dim/2]
- * may be NULL (they come from a rope_freqs tensor: Llama 3's scaling). */
-void rotary_frequencies(const struct rotary_hparams *rotary, int dim, const float *divisors,
-                        float *out /* [dim/2] */);
 
 #endif

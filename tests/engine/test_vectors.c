@@ -209,9 +209,34 @@ static void scores_equal_double_precision_and_the_sessions_own_logits(void **sta
 }
 
 static struct test_case cases[] = {
-    {"llama-grouped", false},  {"llama-tied-scaled", false},   {"llama-quantised", true},
-    {"gemma3-window", false},  {"gemma3-whole-capped", false}, {"bloom-4-heads", false},
-    {"bloom-6-heads", false},  {"mpt-bias-8", false},          {"mpt-bias-16-clipped", false},
+    {"llama-grouped", false},
+    {"llama-tied-scaled", false},
+    {"llama-quantised", true},
+    {"gemma3-window", false},
+    {"gemma3-whole-capped", false},
+    {"bloom-4-heads", false},
+    {"bloom-6-heads", false},
+    {"mpt-bias-8", false},
+    {"mpt-bias-16-clipped", false},
+    {"llama-window", false},
+    {"llama-yarn", false},
+    {"qwen2", false},
+    {"qwen3", false},
+    {"gemma2", false},
+    {"phi3-window", false},
+    {"phi3-long", false},
+    {"phi3-short", false},
+    {"smollm3", false},
+    {"olmo2", false},
+    {"granite", false},
+    {"starcoder2", false},
+    {"falcon-one-norm", false},
+    {"falcon-two-norms", false},
+    {"falcon-rw", false},
+    {"refact", false},
+    {"baichuan-alibi", false},
+    {"baichuan-rotary", false},
+    {"jais", false},
 };
 
 static const struct {

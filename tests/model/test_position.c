@@ -1,6 +1,7 @@
 /* Tests of ALiBi slopes and rotary frequencies against known values.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "model/position.h"
+#include "model/rotary.h"
 
 #include <math.h>
 
@@ -38,7 +39,8 @@ static void slopes_equal_the_published_formula_for_every_head_count(void **state
 static void frequencies_fall_from_one_and_linear_scaling_divides_them(void **state)
 {
     (void)state;
-    struct rotary_hparams plain = {10000.0, 1.0}, scaled = {10000.0, 8.0};
+    struct rotary_hparams plain = {.base = 10000.0, .linear_factor = 1.0};
+    struct rotary_hparams scaled = {.base = 10000.0, .linear_factor = 8.0};
     float a[32], b[32], divisors[32], c[32];
     for (int i = 0; i < 32; i++)
         divisors[i] = (float)(i + 1);

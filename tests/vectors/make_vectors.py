@@ -2,6 +2,8 @@
 """Tiny random models of every architecture as GGUF files, and the logits they must give.
 SPDX-License-Identifier: Apache-2.0
 
+Refact, Baichuan with ALiBi and Jais have no class there: alibi_truth.py is theirs.
+
     python3 -m venv v && v/bin/pip install -r requirements.txt
     v/bin/python make_vectors.py            # writes NAME.gguf and NAME.txt beside this script
     v/bin/python make_vectors.py --peer     # also runs each file through llama.cpp (llama-cpp-python)
@@ -16,6 +18,7 @@ probability of each token given all before it (0 for the first).
 """
 import argparse
 import os
+import types
 
 import gguf
 import numpy as np
@@ -23,6 +26,7 @@ import torch
 import transformers
 from gguf import GGMLQuantizationType as Q
 
+from alibi_truth import AlibiModel, alibi_logits
 from mpt_truth import mpt_logits, slopes
 from tiny_vocabulary import add_bpe, add_spm
 
@@ -35,7 +39,7 @@ def force_double():
     """transformers computes norms, rotations and softmax in float32 whatever the model's type: not here."""
     torch.set_default_dtype(torch.float64)
     torch.float = torch.float32 = torch.float64
-    torch.Tensor.float = torch.Tensor.double
+    torch.Tensor.float = torch.Tensor.bfloat16 = torch.Tensor.double
 
 
 class Recipe:
@@ -102,12 +106,41 @@ def from_adjacent(weight, heads):
     return weight.reshape(heads, weight.shape[0] // heads // 2, 2, -1).swapaxes(1, 2).reshape(weight.shape)
 
 
+ADJACENT = ("llama", "smollm3", "granite", "baichuan")
+
+
+def falcon_groups(config):
+    heads = config.num_attention_heads
+    if config.new_decoder_architecture:
+        return config.num_kv_heads, heads // config.num_kv_heads
+    return (1, heads) if config.multi_query else (heads, 1)
+
+
+def falcon_to_file(config, value):
+    """Each key/value head's queries, key and value side by side become all queries, all keys, all values."""
+    groups, share = falcon_groups(config)
+    parts = value.reshape(groups, share + 2, config.head_dim, *value.shape[1:])
+    pieces = parts[:, :-2], parts[:, -2:-1], parts[:, -1:]
+    return np.concatenate([piece.reshape(-1, *value.shape[1:]) for piece in pieces])
+
+
+def falcon_from_file(config, value):
+    groups, share = falcon_groups(config)
+    rest = value.shape[1:]
+    q, k, v = np.split(value, [groups * share * config.head_dim, groups * (share + 1) * config.head_dim])
+    parts = [q.reshape(groups, share, config.head_dim, *rest)]
+    parts += [part.reshape(groups, 1, config.head_dim, *rest) for part in (k, v)]
+    return np.concatenate(parts, axis=1).reshape(value.shape)
+
+
 def file_layout(recipe, config, name, value):
-    if recipe.arch == "llama" and name.endswith(("q_proj.weight", "k_proj.weight")):
+    if recipe.arch in ADJACENT and name.endswith(("q_proj.weight", "k_proj.weight")):
         heads = config.num_attention_heads if "q_proj" in name else config.num_key_value_heads
         return to_adjacent(value, heads)
-    if recipe.arch == "gemma3" and "norm" in name:
+    if recipe.arch in ("gemma2", "gemma3") and "norm" in name:
         return value + 1
+    if recipe.arch == "falcon" and "query_key_value" in name:
+        return falcon_to_file(config, value)
     if recipe.arch == "bloom" and "query_key_value" in name:
         heads = config.n_head
         parts = value.reshape(heads, 3, config.hidden_size // heads, *value.shape[1:])
@@ -117,11 +150,13 @@ def file_layout(recipe, config, name, value):
 
 def model_layout(recipe, config, name, value):
     """The inverse of file_layout: what transformers is given for what the file holds."""
-    if recipe.arch == "llama" and name.endswith(("q_proj.weight", "k_proj.weight")):
+    if recipe.arch in ADJACENT and name.endswith(("q_proj.weight", "k_proj.weight")):
         heads = config.num_attention_heads if "q_proj" in name else config.num_key_value_heads
         return from_adjacent(value, heads)
-    if recipe.arch == "gemma3" and "norm" in name:
+    if recipe.arch in ("gemma2", "gemma3") and "norm" in name:
         return value - 1
+    if recipe.arch == "falcon" and "query_key_value" in name:
+        return falcon_from_file(config, value)
     if recipe.arch == "bloom" and "query_key_value" in name:
         heads = config.n_head
         parts = value.reshape(3, heads, config.hidden_size // heads, *value.shape[1:])
@@ -138,6 +173,16 @@ def storage_type(recipe, name, shape):
     return Q.F32
 
 
+def own_name(recipe, name):
+    """Names that gguf's table lacks: falcon's two norms of a layer, and the models that are ours already."""
+    if name.startswith(("blk.", "token_embd.", "output")):
+        return name
+    if recipe.arch == "falcon" and ".post_attention_layernorm." in name:
+        layer, kind = name.split(".")[-3], name.split(".")[-1]
+        return f"blk.{layer}.ffn_norm.{kind}"
+    return None
+
+
 def fill(recipe, model, writer):
     """Draws every parameter, writes it, and gives transformers what the file says."""
     arch = {v: k for k, v in gguf.MODEL_ARCH_NAMES.items()}[recipe.arch]
@@ -148,13 +193,13 @@ def fill(recipe, model, writer):
         drawn = draw(random, name, tuple(parameter.shape), recipe.options)
         laid = file_layout(recipe, model.config, name, drawn)
         short = name.removeprefix("transformer.") if recipe.arch == "bloom" else name
-        file_name = names.get_name(short, try_suffixes=(".weight", ".bias"))
+        file_name = own_name(recipe, short) or names.get_name(short, try_suffixes=(".weight", ".bias"))
         qtype = storage_type(recipe, file_name, laid.shape)
         stored, meant = encode(random, np.ascontiguousarray(laid), qtype)
         writer.add_tensor(file_name, stored, raw_dtype=qtype)
         tensors[file_name] = meant
         given = model_layout(recipe, model.config, name, meant)
-        parameter.data = torch.from_numpy(np.ascontiguousarray(given)).reshape(parameter.shape)
+        parameter.data = torch.from_numpy(np.ascontiguousarray(given)).reshape(tuple(parameter.shape))
     if recipe.options.get("output_twice"):
         writer.add_tensor("output.weight", tensors["token_embd.weight"].astype(np.float32))
     return tensors
@@ -261,6 +306,105 @@ def describe_mpt(writer, config):
     writer.add_max_alibi_bias(config.attn_config.alibi_bias_max)
 
 
+def build(model_class, config_class, **fixed):
+    """A function that builds such a model; options given later win."""
+    def make_model(vocabulary, **config):
+        options = {"vocab_size": vocabulary, "max_position_embeddings": CONTEXT, "pad_token_id": 0,
+                   "attn_implementation": "eager", **fixed, **config}
+        return getattr(transformers, model_class)(getattr(transformers, config_class)(**options))
+    return make_model
+
+
+build_qwen2 = build("Qwen2ForCausalLM", "Qwen2Config")
+build_qwen3 = build("Qwen3ForCausalLM", "Qwen3Config")
+build_gemma2 = build("Gemma2ForCausalLM", "Gemma2Config")
+build_phi3 = build("Phi3ForCausalLM", "Phi3Config", sliding_window=None)
+build_smollm3 = build("SmolLM3ForCausalLM", "SmolLM3Config", use_sliding_window=False)
+build_olmo2 = build("Olmo2ForCausalLM", "Olmo2Config")
+build_granite = build("GraniteForCausalLM", "GraniteConfig")
+build_starcoder2 = build("Starcoder2ForCausalLM", "Starcoder2Config", sliding_window=None)
+build_mistral = build("MistralForCausalLM", "MistralConfig")
+build_falcon = build("FalconForCausalLM", "FalconConfig")
+
+
+def describe_common(writer, config):
+    """The keys that most families share."""
+    arch = writer.arch
+    writer.add_context_length(CONTEXT)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_head_count_kv(config.num_key_value_heads)
+    writer.add_rope_freq_base(config.rope_parameters["rope_theta"])
+    if hasattr(config, "rms_norm_eps"):
+        writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    else:
+        writer.add_layer_norm_eps(config.norm_epsilon)
+    size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    writer.add_key_length(size)
+    writer.add_value_length(size)
+    if getattr(config, "sliding_window", None) and getattr(config, "use_sliding_window", True):
+        writer.add_sliding_window(config.sliding_window)
+    rope = config.rope_parameters
+    if rope["rope_type"] == "yarn":
+        writer.add_rope_scaling_type(gguf.RopeScalingType.YARN)
+        writer.add_rope_scaling_factor(rope["factor"])
+        writer.add_rope_scaling_orig_ctx_len(rope["original_max_position_embeddings"])
+    if rope["rope_type"] == "longrope":
+        original = rope["original_max_position_embeddings"]
+        writer.add_rope_scaling_type(gguf.RopeScalingType.LONGROPE)
+        writer.add_rope_scaling_orig_ctx_len(original)
+        writer.add_rope_scaling_attn_factors(rope["attention_factor"])
+        writer.add_tensor("rope_factors_long.weight", np.array(rope["long_factor"], np.float32))
+        writer.add_tensor("rope_factors_short.weight", np.array(rope["short_factor"], np.float32))
+    if arch == "granite":
+        writer.add_embedding_scale(config.embedding_multiplier)
+        writer.add_residual_scale(config.residual_multiplier)
+        writer.add_logit_scale(config.logits_scaling)
+        writer.add_attention_scale(config.attention_multiplier)
+    if arch == "gemma2":
+        writer.add_attn_logit_softcapping(config.attn_logit_softcapping)
+        writer.add_final_logit_softcapping(config.final_logit_softcapping)
+
+
+def describe_falcon(writer, config):
+    writer.add_context_length(CONTEXT)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_feed_forward_length(config.ffn_hidden_size)
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_head_count_kv(falcon_groups(config)[0])
+    writer.add_layer_norm_eps(config.layer_norm_epsilon)
+    if config.alibi:
+        writer.add_max_alibi_bias(8.0)
+        writer.add_bool("falcon.use_parallel_residual", config.parallel_attn)
+
+
+def build_alibi(**config):
+    return lambda vocabulary: AlibiModel(vocabulary, types.SimpleNamespace(**config))
+
+
+def describe_alibi(writer, config):
+    writer.add_context_length(CONTEXT)
+    writer.add_embedding_length(config.width)
+    writer.add_feed_forward_length(config.ffn)
+    writer.add_block_count(config.layers)
+    writer.add_head_count(config.heads)
+    writer.add_head_count_kv(config.kv_heads)
+    (writer.add_layer_norm_eps if config.biases else writer.add_layer_norm_rms_eps)(1e-5)
+    if writer.arch != "refact":
+        writer.add_max_alibi_bias(8.0)
+
+
+def describe_baichuan(writer, config):
+    describe_common(writer, config)
+    writer.add_max_alibi_bias(0.0)
+
+
+SMALL = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+         "num_key_value_heads": 2}
+
 MIXED = {"token_embd": Q.Q8_0, "output.weight": Q.Q5_1, "attn_q": Q.Q4_0, "attn_k": Q.Q4_1, "attn_v": Q.Q5_0,
          "attn_output": Q.BF16, "ffn_gate": Q.F16, "ffn_up": Q.Q8_0,
          "0.ffn_down": Q.Q4_K, "1.ffn_down": Q.Q5_K, "2.ffn_down": Q.Q6_K}
@@ -297,6 +441,48 @@ RECIPES = [
     Recipe("mpt-bias-16-clipped", "mpt", 9, 2, lambda v: build_mpt(
         v, d_model=24, n_heads=6, n_layers=2,
         attn_config={"alibi": True, "alibi_bias_max": 16, "clip_qkv": 0.8}), describe_mpt),
+    Recipe("llama-window", "llama", 10, 2, lambda v: build_mistral(v, **SMALL, sliding_window=24), describe_common),
+    Recipe("llama-yarn", "llama", 11, 2, lambda v: build_llama(v, **SMALL, head_dim=16, tie_word_embeddings=False,
+        rope_parameters={"rope_type": "yarn", "rope_theta": 10000.0, "factor": 8.0,
+                         "original_max_position_embeddings": 64}), describe_common),
+    Recipe("qwen2", "qwen2", 12, 2, lambda v: build_qwen2(v, **SMALL, tie_word_embeddings=True), describe_common),
+    Recipe("qwen3", "qwen3", 13, 2, lambda v: build_qwen3(v, **SMALL, head_dim=12), describe_common),
+    Recipe("gemma2", "gemma2", 14, 3, lambda v: build_gemma2(v, **{**SMALL, "num_hidden_layers": 3}, head_dim=16,
+        query_pre_attn_scalar=16, sliding_window=24, attn_logit_softcapping=4.0, final_logit_softcapping=5.0),
+        describe_common, norm_plus_one=True, spm=True),
+    Recipe("phi3-window", "phi3", 15, 2, lambda v: build_phi3(v, **SMALL, sliding_window=24,
+        original_max_position_embeddings=CONTEXT), describe_common),
+    Recipe("phi3-long", "phi3", 16, 2, lambda v: build_phi3(v, **SMALL, original_max_position_embeddings=4,
+        rope_parameters={"rope_type": "longrope", "rope_theta": 10000.0, "original_max_position_embeddings": 4,
+                         "attention_factor": 1.2, "long_factor": [1.0, 1.5, 4.0, 9.0],
+                         "short_factor": [1.0, 1.0, 1.1, 1.2]}), describe_common),
+    Recipe("phi3-short", "phi3", 17, 2, lambda v: build_phi3(v, **SMALL, original_max_position_embeddings=256,
+        rope_parameters={"rope_type": "longrope", "rope_theta": 10000.0, "original_max_position_embeddings": 256,
+                         "attention_factor": 1.2, "long_factor": [1.0, 1.5, 4.0, 9.0],
+                         "short_factor": [1.0, 1.0, 1.1, 1.2]}), describe_common),
+    Recipe("smollm3", "smollm3", 18, 5, lambda v: build_smollm3(
+        v, **{**SMALL, "hidden_size": 24, "num_hidden_layers": 5, "num_attention_heads": 3,
+              "num_key_value_heads": 1}), describe_common),
+    Recipe("olmo2", "olmo2", 19, 2, lambda v: build_olmo2(v, **SMALL), describe_common),
+    Recipe("granite", "granite", 20, 2, lambda v: build_granite(v, **SMALL, embedding_multiplier=3.0,
+        residual_multiplier=0.4, logits_scaling=2.5, attention_multiplier=0.2), describe_common),
+    Recipe("starcoder2", "starcoder2", 21, 2, lambda v: build_starcoder2(v, **SMALL), describe_common),
+    Recipe("falcon-one-norm", "falcon", 22, 2, lambda v: build_falcon(
+        v, hidden_size=32, num_hidden_layers=2, num_attention_heads=4), describe_falcon),
+    Recipe("falcon-two-norms", "falcon", 23, 2, lambda v: build_falcon(
+        v, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, new_decoder_architecture=True,
+        num_kv_heads=2), describe_falcon),
+    Recipe("falcon-rw", "falcon", 24, 2, lambda v: build_falcon(
+        v, hidden_size=24, num_hidden_layers=2, num_attention_heads=6, alibi=True, multi_query=False,
+        parallel_attn=False, bias=True, attn_implementation="sdpa"), describe_falcon), # eager adds the bias twice
+    Recipe("refact", "refact", 25, 2, build_alibi(width=32, ffn=40, layers=2, heads=4, kv_heads=1, head_dim=8,
+        scale=8 ** -0.5, fused=False, biases=False), describe_alibi),
+    Recipe("baichuan-alibi", "baichuan", 26, 2, build_alibi(width=30, ffn=40, layers=2, heads=5, kv_heads=5,
+        head_dim=6, scale=6 ** -0.5, fused=False, biases=False), describe_alibi),
+    Recipe("baichuan-rotary", "baichuan", 27, 2, lambda v: build_llama(
+        v, **{**SMALL, "num_key_value_heads": 4}, tie_word_embeddings=False), describe_baichuan),
+    Recipe("jais", "jais", 28, 2, build_alibi(width=32, ffn=40, layers=2, heads=4, kv_heads=4, head_dim=8,
+        scale=1 / 8, fused=True, biases=True), describe_alibi),
 ]
 
 
@@ -304,6 +490,8 @@ RECIPES = [
 
 def truth(recipe, model, tensors, tokens):
     """[rows, vocabulary] in double precision."""
+    if isinstance(model, AlibiModel):
+        return alibi_logits(tensors, model.config, tokens)
     with torch.no_grad():
         logits = model(torch.tensor([tokens]), use_cache=False).logits[0].numpy()
     assert logits.dtype == np.float64
@@ -392,10 +580,13 @@ def compare_with_peer(path, sequences):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peer", action="store_true", help="compare each model with llama.cpp")
+    parser.add_argument("names", nargs="*", help="only these models")
     arguments = parser.parse_args()
     force_double()
     write_slopes()
     for recipe in RECIPES:
+        if arguments.names and recipe.name not in arguments.names:
+            continue
         path, sequences = make(recipe)
         spread = np.ptp(sequences[-1][1])
         line = f"{recipe.name:22} {os.path.getsize(path):7} bytes, logits spread over {spread:.3g}"
