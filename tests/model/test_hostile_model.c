@@ -144,7 +144,7 @@ static void numbers_that_are_no_numbers_are_refused(void **state)
     expect(&file, LL_FORMAT, "llama.attention.layer_norm_rms_epsilon");
     file = good_file("llama");
     set_f32(&file, "llama.rope.freq_base", -1.0f);
-    expect(&file, LL_FORMAT, "rope base -1");
+    expect(&file, LL_FORMAT, "llama.rope.freq_base is -1");
     file = good_file("mpt");
     set_f32(&file, "mpt.attention.max_alibi_bias", 0.0f);
     expect(&file, LL_UNSUPPORTED, "learned positions");
