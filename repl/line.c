@@ -1,6 +1,7 @@
 /* Lines a person or a pipe gives to a conversation; on a terminal with editing, history and paste.
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE /* fopencookie */
+#include "console/history.h"
 #include "repl/line.h"
 
 #include <errno.h>
@@ -11,7 +12,6 @@
 #include <unistd.h>
 
 #include "console/escape.h"
-#include "repl/history.h"
 #include "repl/line_editor.h"
 #include "repl/signals.h"
 

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "console/history.h"
 #include "console/human.h"
-#include "repl/history.h"
 #include "repl/say.h"
 #include "repl/talk.h"
 

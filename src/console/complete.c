@@ -39,6 +39,19 @@ static void offer(struct completion *c, const struct word *word, char sign, cons
     text_fini(&item);
 }
 
+/* Other names are offered when no name begins so: "%summ" becomes "%summarize". */
+static void offer_aliases(struct completion *c, const struct word *word, char sign, const char *aliases)
+{
+    while (aliases && *aliases) {
+        struct text name = {0};
+        size_t length = strcspn(aliases, " ");
+        text_append(&name, aliases, length);
+        offer(c, word, sign, text_string(&name));
+        text_fini(&name);
+        aliases += length + strspn(aliases + length, " ");
+    }
+}
+
 static int compare(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
@@ -215,6 +228,9 @@ void complete_line(struct completion *c, enum command_place place, const char *l
         for (int i = 0; i < COMMAND_COUNT; i++)
             if (command_is_in((enum command)i, place))
                 offer(c, &word, line[0], command_row((enum command)i)->name);
+        for (int i = 0; i < COMMAND_COUNT && !c->count; i++)
+            if (command_is_in((enum command)i, place))
+                offer_aliases(c, &word, line[0], command_row((enum command)i)->aliases);
     } else {
         enum command command = command_find(place, line + 1, end - 1);
         c->from = end + 1;

@@ -7,7 +7,7 @@
 . "$top_srcdir/tests/tap.sh"
 . "$top_srcdir/tests/model.sh"
 
-for file in README.md docs/longleaf.1 docs/longleaf.3; do
+for file in README.md docs/longleaf.1 docs/longleaf-kernel.1 docs/longleaf.3; do
     [ -f "$top_srcdir/$file" ] || continue
     mkdir -p "$tap_dir/$file"
     awk -v into="$tap_dir/$file" -f "$top_srcdir/tests/setup/examples.awk" "$top_srcdir/$file"

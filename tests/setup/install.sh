@@ -14,10 +14,14 @@ tap_case $installed "make install DESTDIR= succeeds"
 
 for file in include/longleaf.h lib/liblongleaf.so lib/pkgconfig/longleaf.pc libexec/longleaf/fetch-model.sh \
     bin/longleaf share/man/man1/longleaf.1 share/man/man3/longleaf.3 \
+    bin/longleaf-kernel share/man/man1/longleaf-kernel.1 share/jupyter/kernels/longleaf/kernel.json \
+    share/jupyter/kernels/longleaf/logo-svg.svg share/jupyter/kernels/longleaf/logo-64x64.png \
     share/bash-completion/completions/longleaf share/doc/longleaf/README.md; do
     [ -s "$stage$prefix/$file" ]
     tap_case $? "$file is installed"
 done
+grep -qF "\"$prefix/bin/longleaf-kernel\"" "$stage$prefix/share/jupyter/kernels/longleaf/kernel.json"
+tap_case $? "the kernel's spec names the installed program absolutely"
 find "$stage" -name '*.la' -o -name '*.a' > "$tap_dir/extra"
 [ -x "$stage$prefix/libexec/longleaf/fetch-model.sh" ]
 tap_case $? "the script that fetches the model can be executed"

@@ -3,8 +3,8 @@
  *
  * The file is $XDG_STATE_HOME/longleaf/history (~/.local/state), mode 0600, one entry a line, newlines
  * and backslashes written as \n and \\. An entry is on disk before its answer begins. */
-#ifndef REPL_HISTORY_H
-#define REPL_HISTORY_H
+#ifndef CONSOLE_HISTORY_H
+#define CONSOLE_HISTORY_H
 
 #include "console/text.h"
 

@@ -1,6 +1,6 @@
 /* What was typed in earlier conversations: one private file, appended to at once.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "repl/history.h"
+#include "console/history.h"
 
 #include <errno.h>
 #include <fcntl.h>

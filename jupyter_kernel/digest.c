@@ -1,0 +1,430 @@
+/* Summaries and plans of documents as bundles: words, pages, what was read, where it stands.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "jupyter_kernel/digest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "console/human.h"
+#include "jupyter_kernel/picture.h"
+
+enum { MOST_PARTS = 24, MOST_PASSAGE = 4000 };
+
+static const char *method_name(ll_method method)
+{
+    const char *const *names = option_row(OPTION_METHOD)->choices; /* in the order of ll_method */
+    return (unsigned)method <= LL_METHOD_EXTRACTIVE ? names[method] : "unknown";
+}
+
+static size_t wanted_words(const struct settings *settings)
+{
+    static const size_t words[] = {100, 200, 350}; /* short, medium, long */
+    uint64_t given = settings_count(settings, OPTION_LENGTH, 1);
+    return given < 3 ? words[given] : (size_t)given;
+}
+
+static bool make_plan(struct turn *turn, const ll_document *document, ll_plan **ret)
+{
+    const struct settings *settings = &turn->talk->settings;
+    ll_plan_options options;
+    ll_error error = {0};
+    ll_plan_options_init(&options);
+    options.method = (ll_method)settings_count(settings, OPTION_METHOD, LL_METHOD_AUTO);
+    options.context = (size_t)settings_count(settings, OPTION_CONTEXT, 0);
+    options.window_tokens = (size_t)settings_count(settings, OPTION_WINDOW, 0);
+    options.overlap_tokens = (size_t)settings_count(settings, OPTION_OVERLAP, (uint64_t)(size_t)-1);
+    options.summary_words = wanted_words(settings);
+    options.focus = settings_text(settings, OPTION_FOCUS);
+    if (options.method != LL_METHOD_EXTRACTIVE && !talk_open_model(turn))
+        return false;
+    ll_model *model = options.method == LL_METHOD_EXTRACTIVE ? NULL : turn->talk->model;
+    ll_run run = turn_run(turn);
+    if (ll_plan_make(document, model, &options, &run, ret, &error) == LL_OK)
+        return true;
+    output_fail_error(turn->output, FAIL_WORK, &error);
+    return false;
+}
+
+/* ---- a summary ---- */
+
+static void pages(struct text *out, const char *before, size_t first, size_t last, const char *after)
+{
+    if (first && last > first)
+        text_printf(out, "%spp. %zu-%zu%s", before, first, last, after);
+    else if (first)
+        text_printf(out, "%sp. %zu%s", before, first, after);
+}
+
+static json_t *pair(uint64_t first, uint64_t last)
+{
+    return json_pack("[I, I]", (json_int_t)first, (json_int_t)last);
+}
+
+/* The passage of the document that a sentence rests on; a long one is shown to its first part. */
+static json_t *passage(const ll_document *document, const ll_sentence *sentence, const char *name)
+{
+    size_t length;
+    const char *text = ll_document_text(document, &length);
+    size_t first = sentence->first_byte < length ? (size_t)sentence->first_byte : length;
+    size_t last = sentence->last_byte < length ? (size_t)sentence->last_byte : length;
+    json_t *row = json_object();
+    bool cut = last - first > MOST_PASSAGE;
+    json_put_bytes(row, "sentence", sentence->text, sentence->length);
+    json_put_bytes(row, "passage", text + first, cut ? MOST_PASSAGE : last - first);
+    json_put_bool(row, "cut", cut);
+    json_put_string(row, "document", name);
+    json_put(row, "pages", pair(sentence->first_page, sentence->last_page));
+    json_put(row, "bytes", pair(sentence->first_byte, sentence->last_byte));
+    return row;
+}
+
+struct page { /* a summary on its way into a bundle */
+    struct text plain, markdown;
+    json_t *object;
+};
+
+static void add_sentence(struct page *page, const ll_sentence *sentence, size_t number, json_t *rows)
+{
+    text_append(&page->plain, sentence->text, sentence->length);
+    text_printf(&page->plain, " [%zu", number);
+    pages(&page->plain, ", ", sentence->first_page, sentence->last_page, "");
+    text_puts(&page->plain, "] ");
+    markdown_append(&page->markdown, sentence->text, sentence->length);
+    text_printf(&page->markdown, " <sup>%zu", number);
+    pages(&page->markdown, ", ", sentence->first_page, sentence->last_page, "");
+    text_puts(&page->markdown, "</sup> ");
+    json_t *row = json_object();
+    json_put_bytes(row, "text", sentence->text, sentence->length);
+    json_put(row, "pages", pair(sentence->first_page, sentence->last_page));
+    json_put(row, "bytes", pair(sentence->first_byte, sentence->last_byte));
+    json_put_number(row, "support", (double)sentence->support);
+    json_put_bool(row, "quoted", sentence->quoted);
+    json_array_append_new(rows, row);
+}
+
+static void add_sentences(struct page *page, struct turn *turn, const ll_summary *summary,
+                          const ll_document *document, const char *name)
+{
+    json_t *rows = json_array(), *passages = json_array();
+    size_t count = ll_summary_sentence_count(summary), length = 0;
+    for (size_t i = 0; i < count; i++) {
+        ll_sentence sentence;
+        if (ll_summary_get_sentence(summary, i, &sentence) != LL_OK)
+            continue;
+        json_array_append_new(passages, passage(document, &sentence, name));
+        add_sentence(page, &sentence, json_array_size(passages), rows);
+    }
+    const char *text = ll_summary_text(summary, &length);
+    if (!count) {
+        text_append(&page->plain, text, length);
+        markdown_append(&page->markdown, text, length);
+    }
+    json_put_bytes(page->object, "text", text, length);
+    json_put(page->object, "sentences", rows);
+    json_decref(turn->talk->passages);
+    turn->talk->passages = passages;
+}
+
+static size_t count_parts(const ll_summary *summary)
+{
+    size_t parts = 0;
+    ll_summary_node node;
+    for (size_t i = 0; i < ll_summary_node_count(summary); i++)
+        parts += ll_summary_get_node(summary, i, &node) == LL_OK && node.level == 0;
+    return parts;
+}
+
+static json_t *node_json(const ll_summary_node *node)
+{
+    json_t *row = json_object();
+    json_put_count(row, "level", (uint64_t)node->level);
+    json_put_count(row, "parent", node->parent);
+    json_put_string(row, "title", node->title);
+    json_put_bytes(row, "text", node->text, node->length);
+    json_put(row, "pages", pair(node->first_page, node->last_page));
+    json_put(row, "bytes", pair(node->first_byte, node->last_byte));
+    return row;
+}
+
+static void add_part(struct page *page, const ll_summary_node *node)
+{
+    text_puts(&page->plain, "\n- ");
+    text_puts(&page->markdown, "\n- ");
+    if (node->title && *node->title) {
+        text_printf(&page->plain, "%s: ", node->title);
+        text_puts(&page->markdown, "**");
+        markdown_append(&page->markdown, node->title, strlen(node->title));
+        text_puts(&page->markdown, "** ");
+    }
+    text_append(&page->plain, node->text, node->length);
+    markdown_append(&page->markdown, node->text, node->length);
+    pages(&page->plain, " [", node->first_page, node->last_page, "]");
+    pages(&page->markdown, " <sup>", node->first_page, node->last_page, "</sup>");
+}
+
+/* Parts in the order of the document, evenly spread where not all are shown; JSON has all. */
+static void add_outline(struct page *page, const ll_summary *summary)
+{
+    size_t parts = count_parts(summary), shown = 0, seen = 0;
+    size_t most = parts < MOST_PARTS ? parts : MOST_PARTS;
+    json_t *rows = json_array();
+    if (parts > 1) {
+        text_printf(&page->plain, "\n\nOutline, %zu of %zu parts", most, parts);
+        text_printf(&page->markdown, "\n\n**Outline**, %zu of %zu parts\n", most, parts);
+    }
+    for (size_t i = 0; i < ll_summary_node_count(summary); i++) {
+        ll_summary_node node;
+        if (ll_summary_get_node(summary, i, &node) != LL_OK)
+            continue;
+        json_array_append_new(rows, node_json(&node));
+        if (node.level || parts < 2 || seen++ * most < shown * parts)
+            continue;
+        add_part(page, &node);
+        shown++;
+    }
+    json_put(page->object, "outline", rows);
+}
+
+static void add_coverage(struct page *page, const struct turn *turn, const ll_summary *summary,
+                         const ll_plan_info *plan)
+{
+    ll_coverage coverage = {0};
+    struct text line = {0};
+    ll_summary_get_coverage(summary, &coverage);
+    text_printf(&line, "%s of %s tokens read in %s window%s, %s of the text",
+                human_count(coverage.read_tokens).text, human_count(coverage.document_tokens).text,
+                human_count(coverage.windows).text, coverage.windows == 1 ? "" : "s",
+                human_share(coverage.share).text);
+    if (coverage.unread_pages)
+        text_printf(&line, "; %zu of %zu pages hold no text", coverage.unread_pages, coverage.pages);
+    text_printf(&line, "; method %s", method_name(plan->method));
+    if (turn->talk->model && plan->method != LL_METHOD_EXTRACTIVE)
+        text_printf(&line, "; written by %s", text_string(&turn->talk->label));
+    text_printf(&page->plain, "\n\nCoverage: %s", text_string(&line));
+    text_puts(&page->markdown, "\n\n*Coverage:* ");
+    markdown_append(&page->markdown, text_string(&line), line.length);
+    text_fini(&line);
+    json_t *row = json_object();
+    json_put_count(row, "document_tokens", coverage.document_tokens);
+    json_put_count(row, "read_tokens", coverage.read_tokens);
+    json_put_count(row, "document_bytes", coverage.document_bytes);
+    json_put_count(row, "read_bytes", coverage.read_bytes);
+    json_put_count(row, "windows", coverage.windows);
+    json_put_count(row, "pages", coverage.pages);
+    json_put_count(row, "unread_pages", coverage.unread_pages);
+    json_put_number(row, "share", coverage.share);
+    json_put(page->object, "coverage", row);
+    json_put_string(page->object, "method", method_name(plan->method));
+}
+
+static void add_notes(struct page *page, const ll_document *document)
+{
+    json_t *notes = json_array();
+    for (size_t i = 0; i < ll_document_note_count(document); i++) {
+        const char *note = ll_document_note(document, i);
+        text_printf(&page->plain, "\nNote: %s", note);
+        text_puts(&page->markdown, "\n\n*Note:* ");
+        markdown_append(&page->markdown, note, strlen(note));
+        json_array_append_new(notes, json_make_string(note));
+    }
+    json_put(page->object, "notes", notes);
+}
+
+static json_t *page_bundle(struct page *page)
+{
+    json_t *bundle = bundle_new(text_string(&page->plain), page->plain.length);
+    bundle_add(bundle, "text/markdown", &page->markdown);
+    json_put(bundle, "application/json", page->object);
+    text_fini(&page->plain);
+    text_fini(&page->markdown);
+    return bundle;
+}
+
+static bool summarise(struct turn *turn, const ll_plan *plan, const ll_plan_info *info, ll_summary **ret)
+{
+    ll_summary_options options;
+    ll_error error = {0};
+    ll_summary_options_init(&options);
+    options.width = (size_t)settings_count(&turn->talk->settings, OPTION_WIDTH, 0);
+    options.cache_type = talk_cache_type(turn->talk);
+    options.sampling = talk_sampling(turn->talk);
+    ll_model *model = info->method == LL_METHOD_EXTRACTIVE ? NULL : turn->talk->model;
+    ll_run run = turn_run(turn);
+    if (ll_summarize(model, plan, &options, &run, ret, &error) == LL_OK)
+        return true;
+    output_fail_error(turn->output, FAIL_WORK, &error);
+    return false;
+}
+
+bool digest_summarise(struct turn *turn, const ll_document *document, const char *name, json_t **ret)
+{
+    ll_plan *plan = NULL;
+    ll_plan_info info = {0};
+    ll_summary *summary = NULL;
+    gauge_show(&turn->gauge);
+    bool ok = make_plan(turn, document, &plan);
+    if (ok)
+        ll_plan_get_info(plan, &info);
+    ok = ok && summarise(turn, plan, &info, &summary);
+    if (ok) {
+        struct page page = {.object = json_object()};
+        json_put_string(page.object, "document", name);
+        add_sentences(&page, turn, summary, document, name);
+        add_outline(&page, summary);
+        add_coverage(&page, turn, summary, &info);
+        add_notes(&page, document);
+        *ret = page_bundle(&page);
+    }
+    ll_summary_free(summary);
+    ll_plan_free(plan);
+    return ok;
+}
+
+/* ---- a plan ---- */
+
+static void add_row(struct page *page, const char *name, const struct text *words)
+{
+    text_printf(&page->plain, "%-9s %s\n", name, text_string(words));
+    text_printf(&page->markdown, "| %s | ", name);
+    markdown_append(&page->markdown, text_string(words), words->length);
+    text_puts(&page->markdown, " |\n");
+}
+
+static void plan_rows(struct page *page, const ll_plan_info *plan, const ll_document_info *document,
+                      const char *name)
+{
+    struct text words[5] = {{0}};
+    text_printf(&words[0], "%s: %s", method_name(plan->method), plan->reason ? plan->reason : "");
+    text_printf(&words[1], "%s: %s tokens, %s of text", name, human_count(plan->document_tokens).text,
+                human_bytes(document->bytes).text);
+    if (document->pages)
+        text_printf(&words[1], ", %s pages", human_count(document->pages).text);
+    text_printf(&words[2], "%s of at most %s tokens, %s shared by neighbours",
+                human_count(plan->windows).text, human_count(plan->window_tokens).text,
+                human_count(plan->overlap_tokens).text);
+    if (plan->calls)
+        text_printf(&words[3], "%s calls, at most %s prompt tokens in all, context %s",
+                    human_count(plan->calls).text, human_count(plan->prompt_tokens).text,
+                    human_count(plan->context).text);
+    else
+        text_puts(&words[3], "not used");
+    text_printf(&words[4], "%s of keys and values", human_bytes(plan->memory_bytes).text);
+    static const char *const names[] = {"method", "document", "windows", "model", "memory"};
+    text_puts(&page->markdown, "| plan | |\n|---|---|\n");
+    for (size_t i = 0; i < 5; i++) {
+        add_row(page, names[i], &words[i]);
+        text_fini(&words[i]);
+    }
+}
+
+static void plan_json(json_t *row, const ll_plan_info *plan)
+{
+    json_put_string(row, "method", method_name(plan->method));
+    json_put_string(row, "reason", plan->reason);
+    json_put_count(row, "document_tokens", plan->document_tokens);
+    json_put_count(row, "windows", plan->windows);
+    json_put_count(row, "window_tokens", plan->window_tokens);
+    json_put_count(row, "overlap_tokens", plan->overlap_tokens);
+    json_put_count(row, "calls", plan->calls);
+    json_put_count(row, "prompt_tokens", plan->prompt_tokens);
+    json_put_count(row, "context", plan->context);
+    json_put_count(row, "memory_bytes", plan->memory_bytes);
+}
+
+static void add_windows(json_t *bundle, const ll_plan *plan, size_t windows, uint64_t bytes)
+{
+    enum { MOST_SPANS = 2000 };
+    size_t step = windows / MOST_SPANS + 1, count = 0;
+    struct picture_span *spans = calloc(windows / step + 1, sizeof *spans);
+    struct text picture = {0}, title = {0};
+    for (size_t i = 0; spans && i < windows; i += step) {
+        ll_chunk chunk;
+        if (ll_plan_get_chunk(plan, i, &chunk) == LL_OK)
+            spans[count++] = (struct picture_span){chunk.first_byte, chunk.last_byte};
+    }
+    text_printf(&title, "%s windows along the document%s", human_count(windows).text,
+                step > 1 ? " (some of them drawn)" : "");
+    picture_spans(&picture, text_string(&title), spans, count, bytes);
+    if (spans && !picture.failed)
+        bundle_add(bundle, "image/svg+xml", &picture);
+    text_fini(&picture);
+    text_fini(&title);
+    free(spans);
+}
+
+bool digest_plan(struct turn *turn, const ll_document *document, const char *name, json_t **ret)
+{
+    ll_plan *plan = NULL;
+    ll_plan_info info = {0};
+    ll_document_info about = {0};
+    gauge_show(&turn->gauge);
+    if (!make_plan(turn, document, &plan))
+        return false;
+    ll_plan_get_info(plan, &info);
+    ll_document_get_info(document, &about);
+    struct page page = {.object = json_object()};
+    plan_rows(&page, &info, &about, name);
+    plan_json(page.object, &info);
+    add_notes(&page, document);
+    *ret = page_bundle(&page);
+    add_windows(*ret, plan, info.windows, about.bytes);
+    ll_plan_free(plan);
+    return true;
+}
+
+/* ---- memory against context ---- */
+
+static void spell_bytes(double value, struct text *out)
+{
+    text_puts(out, human_bytes((uint64_t)value).text);
+}
+
+static void spell_count(double value, struct text *out)
+{
+    text_puts(out, human_count((uint64_t)value).text);
+}
+
+enum { MOST_POINTS = 16 };
+
+static size_t curve_points(const ll_model_info *info, const ll_memory *memory, struct picture_point *points)
+{
+    size_t count = 0;
+    double fixed = (double)memory->weights + (double)memory->scratch;
+    for (size_t context = 512; count < MOST_POINTS; context *= 2) {
+        size_t at = context < info->trained_context ? context : info->trained_context;
+        points[count++] =
+            (struct picture_point){(double)at, fixed + (double)at * (double)info->cache_bytes_per_token};
+        if (context >= info->trained_context)
+            break;
+    }
+    return count;
+}
+
+bool digest_memory_curve(struct turn *turn, json_t **ret)
+{
+    struct picture_point points[MOST_POINTS];
+    ll_model_info info = {0};
+    ll_memory memory = {0};
+    struct text picture = {0};
+    if (!talk_open_model(turn))
+        return false;
+    ll_model_get_info(turn->talk->model, &info);
+    ll_engine_get_memory(turn->talk->engine, 0, &memory);
+    size_t count = curve_points(&info, &memory, points);
+    struct page page = {.object = json_array()};
+    text_puts(&page.markdown, "| context | memory |\n|---:|---:|\n");
+    for (size_t i = 0; i < count; i++) {
+        const char *context = human_count((uint64_t)points[i].x).text;
+        text_printf(&page.plain, "%s%8s tokens  %s", i ? "\n" : "", context,
+                    human_bytes((uint64_t)points[i].y).text);
+        text_printf(&page.markdown, "| %s | %s |\n", context, human_bytes((uint64_t)points[i].y).text);
+        json_array_append_new(page.object, json_pack("{s:I, s:I}", "context", (json_int_t)points[i].x,
+                                                     "bytes", (json_int_t)points[i].y));
+    }
+    *ret = page_bundle(&page);
+    picture_curve(&picture, "Memory against context: weights, scratch, keys and values (f16)",
+                  "tokens of context", "", points, count, count, spell_count, spell_bytes);
+    bundle_add(*ret, "image/svg+xml", &picture);
+    text_fini(&picture);
+    return true;
+}

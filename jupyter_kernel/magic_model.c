@@ -1,0 +1,117 @@
+/* Magics of the model and of memory: which one, how full its context, what it takes.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "console/human.h"
+#include "jupyter_kernel/magic.h"
+
+static const char *position_words(ll_position position)
+{
+    static const char *const words[] = {"rotary", "ALiBi", "learned", "none"};
+    return (size_t)position < sizeof words / sizeof *words ? words[position] : "unknown";
+}
+
+static json_t *describe(const struct talk *talk)
+{
+    ll_model_info info = {0};
+    ll_device_info device = {0};
+    struct text plain = {0}, markdown = {0};
+    ll_model_get_info(talk->model, &info);
+    ll_engine_get_device(talk->engine, 0, &device);
+    const char *names[] = {"model", "kind", "weights", "context", "positions", "device", "file"};
+    struct text values[7] = {{0}};
+    text_puts(&values[0], text_string(&talk->label));
+    text_printf(&values[1], "%s, %s parameters, %zu layers", info.architecture,
+                human_count(info.parameters).text, info.layers);
+    text_printf(&values[2], "%s, %s", info.quantization, human_bytes(info.file_bytes).text);
+    text_printf(&values[3], "%s tokens (trained with %s), %s for each token",
+                human_count(talk_capacity(talk)).text, human_count(info.trained_context).text,
+                human_bytes(info.cache_bytes_per_token).text);
+    text_printf(&values[4], "%s", position_words(info.position));
+    if (info.sliding_window)
+        text_printf(&values[4], ", sliding window of %s", human_count(info.sliding_window).text);
+    text_printf(&values[5], "%s, %s", device.name, device.backend);
+    text_puts(&values[6], text_string(&talk->model_path));
+    text_puts(&markdown, "| | |\n|---|---|\n");
+    json_t *object = json_object();
+    for (size_t i = 0; i < 7; i++) {
+        text_printf(&plain, "%s%-10s %s", i ? "\n" : "", names[i], text_string(&values[i]));
+        text_printf(&markdown, "| %s | ", names[i]);
+        markdown_append(&markdown, text_string(&values[i]), values[i].length);
+        text_puts(&markdown, " |\n");
+        json_put_text(object, names[i], &values[i]);
+        text_fini(&values[i]);
+    }
+    json_t *bundle = bundle_new(text_string(&plain), plain.length);
+    bundle_add(bundle, "text/markdown", &markdown);
+    json_put(bundle, "application/json", object);
+    text_fini(&plain);
+    text_fini(&markdown);
+    return bundle;
+}
+
+bool magic_model(struct turn *turn, const struct call *call, json_t **ret)
+{
+    bool ok = call->argument_length ? talk_change_model(turn, call->argument) : talk_open_model(turn);
+    if (ok)
+        *ret = describe(turn->talk);
+    return ok;
+}
+
+bool magic_memory(struct turn *turn, const struct call *call, json_t **ret)
+{
+    (void)call;
+    if (!talk_open_engine(turn))
+        return false;
+    *ret = gauge_memory_bundle(turn->talk->engine, turn->talk->model, turn->talk->session);
+    return true;
+}
+
+static json_t *line_and_object(const struct text *line, json_t *object)
+{
+    json_t *bundle = bundle_line("%s", text_string(line));
+    json_put(bundle, "application/json", object);
+    return bundle;
+}
+
+bool magic_context(struct turn *turn, const struct call *call, json_t **ret)
+{
+    ll_session_stats stats = {0};
+    struct text line = {0};
+    (void)call;
+    if (!talk_open_model(turn) || ll_session_get_stats(turn->talk->session, &stats) != LL_OK)
+        return false;
+    size_t messages = turn->talk->conversation.now.count;
+    text_printf(&line, "%s of %s tokens, %zu message%s", human_count(stats.position).text,
+                human_count(stats.cache_capacity).text, messages, messages == 1 ? "" : "s");
+    json_t *object = json_object();
+    json_put_count(object, "position", stats.position);
+    json_put_count(object, "capacity", stats.cache_capacity);
+    json_put_count(object, "messages", messages);
+    *ret = line_and_object(&line, object);
+    text_fini(&line);
+    return true;
+}
+
+bool magic_kv(struct turn *turn, const struct call *call, json_t **ret)
+{
+    ll_session_stats stats = {0};
+    struct text line = {0};
+    (void)call;
+    if (!talk_open_model(turn) || ll_session_get_stats(turn->talk->session, &stats) != LL_OK)
+        return false;
+    text_printf(&line, "%s of %s tokens in %zu blocks, %s; %s tokens of the last prompt were there already",
+                human_count(stats.cache_used).text, human_count(stats.cache_capacity).text,
+                stats.cache_blocks, human_bytes(stats.cache_bytes).text, human_count(stats.reused).text);
+    json_t *object = json_object();
+    json_put_count(object, "used", stats.cache_used);
+    json_put_count(object, "capacity", stats.cache_capacity);
+    json_put_count(object, "blocks", stats.cache_blocks);
+    json_put_count(object, "bytes", stats.cache_bytes);
+    json_put_count(object, "reused", stats.reused);
+    json_put_count(object, "prefilled", stats.prefilled);
+    json_put_count(object, "decoded", stats.decoded);
+    *ret = line_and_object(&line, object);
+    text_fini(&line);
+    return true;
+}

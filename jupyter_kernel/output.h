@@ -1,0 +1,57 @@
+/* What one cell shows: streams, displays, its result, and how it failed.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Everything goes out as a child of the request. A silent cell shows nothing and still fails. */
+#ifndef JUPYTER_KERNEL_OUTPUT_H
+#define JUPYTER_KERNEL_OUTPUT_H
+
+#include "jupyter_kernel/channel.h"
+#include "longleaf.h"
+
+struct output {
+    struct channel *channel;
+    const struct message *request;
+    bool silent;
+    int64_t count; /* the execution count */
+    bool failed;   /* the three below are set, and nothing overwrites the first failure */
+    struct text name, value;
+    json_t *traceback;  /* owned */
+    struct text record; /* the beginning of what was streamed or resulted, for the history */
+};
+
+/* The kinds of failures, as notebooks show them. */
+#define FAIL_USAGE "UsageError"
+#define FAIL_MODEL "ModelError"
+#define FAIL_DOCUMENT "DocumentError"
+#define FAIL_FILE "FileError"
+#define FAIL_WORK "EngineError"
+#define FAIL_MEMORY "MemoryError"
+#define FAIL_CONTEXT "ContextError"
+#define FAIL_INTERRUPT "KeyboardInterrupt"
+
+void output_init(struct output *output, struct channel *channel, const struct message *request);
+void output_fini(struct output *output);
+/* Text of any origin: escape sequences are made visible. stream: "stdout" or "stderr". */
+void output_stream(struct output *output, const char *stream, const char *bytes, size_t length);
+/* A bundle is an object of MIME types and is taken. display_id NULL: none. */
+void output_display(struct output *output, json_t *bundle, const char *display_id, bool update);
+void output_result(struct output *output, json_t *bundle);
+/* One sentence for a person; its controls are made visible. */
+void output_fail(struct output *output, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* What the library reported; name is for what no status says better. */
+void output_fail_error(struct output *output, const char *name, const ll_error *error);
+json_t *output_failure(const struct output *output); /* {ename, evalue, traceback}: the caller's */
+void output_publish_failure(struct output *output);
+
+/* ---- bundles ---- */
+
+json_t *bundle_new(const char *plain, size_t length);
+/* A bundle of one line, as plain text and as Markdown in code. */
+json_t *bundle_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void bundle_add(json_t *bundle, const char *mime, const struct text *text);
+/* Text from outside inside Markdown: what Markdown or HTML would take for theirs is escaped. */
+void markdown_append(struct text *out, const char *bytes, size_t length);
+void html_append(struct text *out, const char *string);
+
+#endif

@@ -1,0 +1,276 @@
+/* What the cells of a notebook share: model, session, conversation, documents, settings.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "jupyter_kernel/talk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "console/human.h"
+#include "console/modelpath.h"
+
+bool talk_init(struct talk *talk, struct text *problem)
+{
+    struct text path = {0};
+    *talk = (struct talk){.gauge = true};
+    if (!settings_init(&talk->settings)) {
+        text_puts(problem, "no memory for the settings");
+        return false;
+    }
+    settings_config_path(&path);
+    bool ok = (!path.length || settings_read_config(&talk->settings, text_string(&path), problem)) &&
+              settings_read_environment(&talk->settings, problem);
+    text_fini(&path);
+    const char *system = settings_text(&talk->settings, OPTION_SYSTEM);
+    ok = ok && conversation_set_system(&talk->conversation, system);
+    if (!ok)
+        talk_fini(talk);
+    return ok;
+}
+
+void talk_fini(struct talk *talk)
+{
+    talk_close_model(talk);
+    ll_engine_close(talk->engine);
+    conversation_fini(&talk->conversation);
+    for (size_t i = 0; i < talk->document_count; i++) {
+        free(talk->documents[i].path);
+        ll_document_close(talk->documents[i].document);
+    }
+    free(talk->documents);
+    json_decref(talk->passages);
+    settings_fini(&talk->settings);
+    *talk = (struct talk){0};
+}
+
+/* ---- a turn hears of tokens and progress ---- */
+
+static void on_progress(void *user, const ll_progress *progress)
+{
+    struct turn *turn = user;
+    gauge_progress(&turn->gauge, progress);
+}
+
+static ll_flow on_token(void *user, const ll_token_event *event)
+{
+    struct turn *turn = user;
+    text_append(&turn->text, event->text, event->length);
+    if (event->token >= 0) {
+        turn->tokens++;
+        gauge_token(&turn->gauge);
+    }
+    if (turn->streams)
+        turn_show(turn, event->text, event->length);
+    return turn->text.failed ? LL_STOP : LL_CONTINUE;
+}
+
+void turn_init(struct turn *turn, struct talk *talk, struct output *output, ll_cancel *cancel)
+{
+    *turn = (struct turn){.talk = talk, .output = output, .cancel = cancel};
+    gauge_init(&turn->gauge, output, talk->gauge);
+    turn->gauge.engine = talk->engine;
+    turn->gauge.session = talk->session;
+}
+
+void turn_fini(struct turn *turn)
+{
+    gauge_end(&turn->gauge);
+    gauge_fini(&turn->gauge);
+    text_fini(&turn->text);
+}
+
+ll_run turn_run(struct turn *turn)
+{
+    ll_run run;
+    ll_run_init(&run);
+    run.cancel = turn->cancel;
+    run.on_token = on_token;
+    run.on_progress = on_progress;
+    run.user = turn;
+    return run;
+}
+
+/* ---- the model ---- */
+
+bool talk_open_engine(struct turn *turn)
+{
+    struct talk *talk = turn->talk;
+    if (talk->engine)
+        return true;
+    ll_engine_options options;
+    ll_error error = {0};
+    ll_engine_options_init(&options);
+    options.threads = (int)settings_count(&talk->settings, OPTION_THREADS, 0);
+    options.device = settings_text(&talk->settings, OPTION_DEVICE);
+    if (ll_engine_open(&options, &talk->engine, &error) != LL_OK) {
+        output_fail_error(turn->output, FAIL_WORK, &error);
+        return false;
+    }
+    turn->gauge.engine = talk->engine;
+    return true;
+}
+
+static bool open_session(struct turn *turn, ll_model *model, ll_session **ret)
+{
+    ll_session_options options;
+    ll_error error = {0};
+    ll_session_options_init(&options);
+    options.context = (size_t)settings_count(&turn->talk->settings, OPTION_CONTEXT, 0);
+    options.cache_type = talk_cache_type(turn->talk);
+    if (ll_session_open(model, &options, ret, &error) == LL_OK)
+        return true;
+    output_fail_error(turn->output, FAIL_WORK, &error);
+    return false;
+}
+
+static void label_model(struct talk *talk)
+{
+    const char *path = text_string(&talk->model_path), *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    size_t length = strlen(name);
+    bool suffix = length > 5 && strcmp(name + length - 5, ".gguf") == 0;
+    text_clear(&talk->label);
+    text_append(&talk->label, name, suffix ? length - 5 : length);
+}
+
+/* Opens model and session beside what is there; path is taken on success. */
+static bool open_both(struct turn *turn, struct text *path)
+{
+    struct talk *talk = turn->talk;
+    ll_model *model = NULL;
+    ll_session *session = NULL;
+    ll_error error = {0};
+    ll_run run = turn_run(turn);
+    if (!talk_open_engine(turn))
+        return false;
+    if (ll_model_open(talk->engine, text_string(path), NULL, &run, &model, &error) != LL_OK) {
+        output_fail_error(turn->output, FAIL_MODEL, &error);
+        return false;
+    }
+    if (!open_session(turn, model, &session)) {
+        ll_model_close(model);
+        return false;
+    }
+    talk_close_model(talk);
+    talk->model = model;
+    talk->session = session;
+    turn->gauge.session = session;
+    talk->model_path = *path;
+    *path = (struct text){0};
+    label_model(talk);
+    return true;
+}
+
+bool talk_change_model(struct turn *turn, const char *name)
+{
+    struct text path = {0}, problem = {0};
+    bool ok = modelpath_find(name, &path, &problem);
+    if (!ok)
+        output_fail(turn->output, FAIL_MODEL, "%s", text_string(&problem));
+    ok = ok && open_both(turn, &path);
+    text_fini(&path);
+    text_fini(&problem);
+    return ok;
+}
+
+bool talk_open_model(struct turn *turn)
+{
+    return turn->talk->session || talk_change_model(turn, settings_text(&turn->talk->settings, OPTION_MODEL));
+}
+
+void talk_close_model(struct talk *talk)
+{
+    ll_session_close(talk->session);
+    ll_model_close(talk->model);
+    talk->session = NULL;
+    talk->model = NULL;
+    text_fini(&talk->model_path);
+    text_fini(&talk->label);
+}
+
+size_t talk_capacity(const struct talk *talk)
+{
+    ll_session_stats stats;
+    return talk->session && ll_session_get_stats(talk->session, &stats) == LL_OK ? stats.cache_capacity : 0;
+}
+
+/* ---- documents ---- */
+
+ll_document *talk_read(struct turn *turn, const char *path)
+{
+    const struct settings *settings = &turn->talk->settings;
+    const char *password = getenv("LONGLEAF_PASSWORD");
+    ll_document_options options;
+    ll_document *document = NULL;
+    ll_error error = {0};
+    ll_run run = turn_run(turn);
+    ll_document_options_init(&options);
+    options.encoding = settings_text(settings, OPTION_ENCODING);
+    options.password = password && *password ? password : NULL;
+    if (strcmp(path, "-") == 0) {
+        output_fail(turn->output, FAIL_DOCUMENT, "a notebook has no standard input to read; name a file");
+        return NULL;
+    }
+    if (ll_document_open(&path, 1, &options, &run, &document, &error) != LL_OK)
+        output_fail_error(turn->output, FAIL_DOCUMENT, &error);
+    return document;
+}
+
+bool talk_attach(struct turn *turn, const char *path)
+{
+    struct talk *talk = turn->talk;
+    ll_document *document = talk_read(turn, path);
+    if (!document)
+        return false;
+    struct talk_document *documents =
+        realloc(talk->documents, (talk->document_count + 1) * sizeof *documents);
+    char *copy = strdup(path);
+    if (documents)
+        talk->documents = documents;
+    if (!documents || !copy) {
+        free(copy);
+        ll_document_close(document);
+        output_fail(turn->output, FAIL_MEMORY, "there is no memory to keep %s", path);
+        return false;
+    }
+    talk->documents[talk->document_count++] = (struct talk_document){copy, document};
+    return true;
+}
+
+bool talk_weigh(struct turn *turn, const ll_document *document, size_t *ret_tokens)
+{
+    size_t length;
+    ll_error error = {0};
+    const char *text = ll_document_text(document, &length);
+    if (ll_tokenize(turn->talk->model, text, length, false, false, NULL, 0, ret_tokens, &error) == LL_OK)
+        return true;
+    output_fail_error(turn->output, FAIL_WORK, &error);
+    return false;
+}
+
+/* ---- settings as the library takes them ---- */
+
+ll_dtype talk_cache_type(const struct talk *talk)
+{
+    static const ll_dtype types[] = {LL_F32, LL_F16, LL_BF16, LL_Q8_0}; /* as option.c lists them */
+    return types[settings_count(&talk->settings, OPTION_KV, 1)];
+}
+
+ll_sampling talk_sampling(const struct talk *talk)
+{
+    const struct settings *settings = &talk->settings;
+    ll_sampling sampling;
+    ll_sampling_init(&sampling);
+    sampling.temperature = (float)settings_number(settings, OPTION_TEMP);
+    sampling.top_k = (int)settings_count(settings, OPTION_TOP_K, 0);
+    sampling.top_p = (float)settings_number(settings, OPTION_TOP_P);
+    sampling.min_p = (float)settings_number(settings, OPTION_MIN_P);
+    sampling.repeat_penalty = (float)settings_number(settings, OPTION_REPEAT_PENALTY);
+    sampling.presence_penalty = (float)settings_number(settings, OPTION_PRESENCE_PENALTY);
+    sampling.frequency_penalty = (float)settings_number(settings, OPTION_FREQUENCY_PENALTY);
+    sampling.penalty_window = (int)settings_count(settings, OPTION_PENALTY_WINDOW, 64);
+    sampling.seed = settings_count(settings, OPTION_SEED, 0) + talk->retries;
+    sampling.ignore_end = talk->ignore_end;
+    sampling.stop = (const char *const *)settings->values[OPTION_STOP].items;
+    sampling.stop_count = settings->values[OPTION_STOP].item_count;
+    return sampling;
+}

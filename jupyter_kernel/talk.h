@@ -1,0 +1,73 @@
+/* What the cells of a notebook share: model, session, conversation, documents, settings.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The model is opened by the first cell that needs it. Functions that give bool: false, and the cell's
+ * output holds the failure. One thread. */
+#ifndef JUPYTER_KERNEL_TALK_H
+#define JUPYTER_KERNEL_TALK_H
+
+#include "console/conversation.h"
+#include "console/settings.h"
+#include "jupyter_kernel/gauge.h"
+#include "jupyter_kernel/output.h"
+
+struct talk_document {
+    char *path;
+    ll_document *document;
+};
+
+struct talk {
+    struct settings settings;
+    bool gauge, markdown, ignore_end; /* what a notebook has beyond the settings */
+    ll_engine *engine;
+    ll_model *model;
+    ll_session *session;
+    struct text model_path, label; /* label: the file's name, without .gguf */
+    struct conversation conversation;
+    struct talk_document *documents;
+    size_t document_count;
+    uint64_t retries; /* of the last prompt: each is drawn with another seed */
+    json_t *passages; /* what %cite shows: [{text, page, passage}] of the last summary or answer; owned */
+};
+
+struct turn { /* one cell at work: who hears of tokens and progress */
+    struct talk *talk;
+    struct output *output;
+    struct gauge gauge;
+    ll_cancel *cancel;
+    bool streams;     /* tokens go out as they come */
+    double shown;     /* when an answer in Markdown was shown last; 0: never */
+    struct text text; /* what was generated */
+    size_t tokens;
+};
+
+bool talk_init(struct talk *talk, struct text *problem); /* settings from file and environment */
+void talk_fini(struct talk *talk);
+void turn_init(struct turn *turn, struct talk *talk, struct output *output, ll_cancel *cancel);
+void turn_fini(struct turn *turn); /* ends the gauge */
+ll_run turn_run(struct turn *turn);
+
+bool talk_open_engine(struct turn *turn);
+bool talk_open_model(struct turn *turn); /* and a session */
+void talk_close_model(struct talk *talk);
+/* Changes the model; the conversation goes on with it. False: the old one stays. */
+bool talk_change_model(struct turn *turn, const char *name);
+ll_sampling talk_sampling(const struct talk *talk);
+ll_dtype talk_cache_type(const struct talk *talk);
+size_t talk_capacity(const struct talk *talk);
+
+/* The cell's answer to a prompt, streamed. */
+bool talk_ask(struct turn *turn, const char *prompt, size_t length);
+bool talk_retry(struct turn *turn);
+bool talk_continue(struct turn *turn);
+/* The part of the answer that came last, as text or in the whole as Markdown. */
+void turn_show(struct turn *turn, const char *bytes, size_t length);
+/* The next turn as it would be: text and tokens. */
+bool talk_preview(struct turn *turn, const char *prompt, size_t length, struct text *ret, size_t *ret_tokens);
+
+ll_document *talk_read(struct turn *turn, const char *path); /* NULL: failed */
+bool talk_attach(struct turn *turn, const char *path);
+/* Tokens of a document; the model must be open. */
+bool talk_weigh(struct turn *turn, const ll_document *document, size_t *ret_tokens);
+
+#endif
