@@ -56,7 +56,7 @@ struct product_output {
     struct product_weight weight;
     const float *bias; /* [n] or NULL */
     void *out;         /* [rows][n], out_stride numbers apart */
-    enum dtype dtype;  /* of out: F32, F16 or BF16 */
+    enum dtype dtype;  /* of out: F32 or the call's */
     int64_t out_stride;
     bool accumulate;
 };
@@ -69,7 +69,7 @@ struct product_call {
     const void *in;   /* [rows][k], in_stride numbers apart (a multiple of 8) */
     enum dtype in_dtype; /* dtype; with a norm also F32 */
     int64_t rows, in_stride;
-    int count; /* of outputs; all weights have the same k */
+    int count; /* of outputs; all weights have the same k, their types may differ */
     struct product_output outputs[PRODUCT_MOST];
     /* Fused into the products when product_fuses() says so; else they must be NONE. The norm is that of
      * backend.h, over the whole row, rounded to dtype; the gate makes count 2 outputs (gate, up) one:
@@ -92,7 +92,8 @@ void product_close(struct product_context *context);
 const char *product_library_reason(const struct product_context *context);
 /* Scratch that calls of up to `rows` rows need, whatever the weight; 0 while all of them are fused. */
 size_t product_scratch_bytes(const struct product_context *context, int64_t rows);
-/* Whether the call, its norm and gate included, is one fused launch. */
+/* Whether the call, its norm and gate included, is left to the fused kernels: one launch for each type among
+ * the weights. A norm takes one row, a gate two weights of one type. */
 bool product_fuses(const struct product_context *context, const struct product_call *call);
 /* cudaErrorInvalidValue when the call breaks a rule above. Fused launches overlap their predecessor
  * (cuda/chain.cuh): weights, biases and norm vectors must not be written by work that is still queued. */

@@ -13,9 +13,10 @@ ldd "$plugin" > "$tap_note"
 ! grep -Eq 'libcuda|libcudart|libstdc|not found' "$tap_note"
 tap_case $? "it needs neither CUDA's libraries nor the C++ library at run time"
 
-grep -h 'bytes spill' "$top_builddir"/cuda/hopper_*.o.log "$top_builddir"/cuda/decode_*.o.log > "$tap_dir/spills"
+grep -h 'bytes spill' "$top_builddir"/cuda/hopper_*.o.log "$top_builddir"/cuda/decode_*.o.log \
+    "$top_builddir"/cuda/fused_*.o.log > "$tap_dir/spills"
 [ "$(wc -l < "$tap_dir/spills")" -gt 8 ]
-tap_case $? "the assembler's reports of the Hopper and decode kernels are found"
+tap_case $? "the assembler's reports of the Hopper, decode and product kernels are found"
 grep -v ' 0 bytes spill stores, 0 bytes spill loads' "$tap_dir/spills" > "$tap_note"
 [ ! -s "$tap_note" ]
 tap_case $? "none of these kernels spills a register"

@@ -2,7 +2,7 @@
 # Builds the CUDA kernels, holds them to the truth, times them beside their peers, runs the sanitizers.
 # SPDX-License-Identifier: Apache-2.0
 #
-# usage: tests/gpu/run.sh [STAGE…]     stages: build ops sanitize bench; all of them by default
+# usage: tests/gpu/run.sh [STAGE…]     stages: build ops products sanitize bench bench-products; all by default
 # Needs an NVIDIA GPU and nvcc; bench also PyTorch (and the cudnn frontend for cuDNN's own ALiBi).
 #   GPU_OUT=DIR    where everything goes (default: gpu-out in the current folder); a build there is used again
 #   GPU_ARCH=…     the target (default sm_90a)
@@ -34,8 +34,8 @@ stage_build()
     status=$?
     [ $status -eq 0 ] || tail -n 20 "$out/build.log"
     # The kernels that carry the load keep everything in registers.
-    if cat "$build"/hopper_*.o.log "$build"/decode_*.o.log | grep 'bytes spill' | grep -qv ' 0 bytes spill stores'; then
-        echo "a Hopper or decode kernel spills registers"
+    if cat "$build"/hopper_*.o.log "$build"/decode_*.o.log "$build"/fused_*.o.log | grep 'bytes spill' | grep -qv ' 0 bytes spill stores'; then
+        echo "a Hopper, decode or product kernel spills registers"
         status=1
     fi
     report build $status
@@ -54,6 +54,16 @@ stage_ops()
 
 # racecheck leaves the Hopper kernel out: its control words are ordered by mbarriers, which this tool
 # reports as races (docs/attention.md).
+stage_products()
+{
+    seed=${GPU_SEED:-$(date +%s)}
+    timeout 450 "$build/test_products" "$seed" > "$out/products.log" 2>&1
+    status=$?
+    grep -E '^not ok|^Bail|^# matrix' "$out/products.log"
+    echo "seed $seed: $(grep -c '^ok' "$out/products.log") cases right, $(grep -c '^not ok' "$out/products.log") wrong"
+    report products $status
+}
+
 stage_sanitize()
 {
     status=0
@@ -66,6 +76,11 @@ stage_sanitize()
             echo "$tool, $cases: $(grep -c '^ok' "$log") cases, $(grep -h 'SUMMARY' "$log" | sed 's/=* //')"
             [ $code -eq 0 ] || status=1
         done
+        case=$out/sanitize-$tool-products.log
+        timeout 200 compute-sanitizer --tool "$tool" --error-exitcode 9 "$build/test_products" 7 "13 rows" > "$case" 2>&1
+        code=$?
+        echo "$tool, products: $(grep -c '^ok' "$case") cases, $(grep -h 'SUMMARY' "$case" | sed 's/=* //')"
+        [ $code -eq 0 ] || status=1
     done
     report sanitize $status
 }
@@ -78,10 +93,18 @@ stage_bench()
     report bench $status
 }
 
-[ $# -gt 0 ] || set -- build ops sanitize bench
+stage_bench-products()
+{
+    timeout 470 "$build/bench_products" > "$out/bench-products.log" 2>&1
+    status=$?
+    cat "$out/bench-products.log"
+    report bench-products $status
+}
+
+[ $# -gt 0 ] || set -- build ops products sanitize bench bench-products
 for stage; do
     case $stage in
-    build | ops | sanitize | bench) "stage_$stage" ;;
+    build | ops | products | sanitize | bench | bench-products) "stage_$stage" ;;
     *)
         echo "there is no stage $stage" >&2
         exit 2

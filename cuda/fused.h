@@ -1,0 +1,64 @@
+/* What the products' host side hands to the fused kernels.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CUDA_FUSED_H
+#define CUDA_FUSED_H
+
+#include "cuda/product.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Weight rows of a tile, and warps of a block, each with a run of the columns of its own. A row's columns are
+ * always cut into so many runs, and the runs' sums added in their order: so its bytes never change. */
+#define FUSED_ROWS 16
+#define FUSED_WARPS 8
+/* Most columns that a single row may have to be kept in shared memory. */
+#define FUSED_MOST_COLUMNS 65536
+
+/* Numbers of a unit. */
+static inline int fused_unit(enum dtype dtype)
+{
+    return dtype == DT_F32 ? 32 : dtype == DT_F16 || dtype == DT_BF16 ? 64 : dtype == DT_Q8_0 ? 128 : 256;
+}
+
+struct fused_weight {
+    const char *data;
+    int64_t stride; /* bytes */
+    int n;
+    int first_tile; /* in the launch; with a gate 0 */
+    const float *bias;
+    void *out;
+    int64_t out_stride;
+    enum dtype out_dtype;
+    bool accumulate;
+};
+
+struct fused_call {
+    struct fused_weight weights[PRODUCT_MOST]; /* of one dtype */
+    int count, tiles;
+    enum product_gate gate;
+    int k, units; /* units: a type's step through k (fused_unit) */
+    unsigned high, scales, tail, columns; /* slot_parts */
+    const void *in;
+    enum dtype in_dtype;
+    int64_t in_stride;
+    int rows; /* 1 … PRODUCT_FUSED_ROWS */
+    enum product_norm norm; /* of a single row */
+    const float *norm_weight, *norm_bias;
+    float norm_eps;
+};
+
+/* dtype: of the arithmetic. processors: multiprocessors of the device. */
+typedef int fused_launch(const struct fused_call *call, enum dtype dtype, int processors, void *stream);
+fused_launch fused_DT_F32, fused_DT_F16, fused_DT_BF16, fused_DT_Q4_0, fused_DT_Q4_1, fused_DT_Q5_0,
+    fused_DT_Q5_1, fused_DT_Q8_0, fused_DT_Q4_K, fused_DT_Q5_K, fused_DT_Q6_K;
+
+/* out[row][o] += bias[o] for n columns of `rows` rows. */
+int fused_add_bias(void *out, enum dtype dtype, int64_t out_stride, int64_t rows, int64_t n, const float *bias,
+                   void *stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
