@@ -38,12 +38,12 @@ struct fused_call {
     struct fused_weight weights[PRODUCT_MOST]; /* of one dtype */
     int count, tiles;
     enum product_gate gate;
-    int k, units; /* units: a type's step through k (fused_unit) */
+    int k, units;                         /* units: a type's step through k (fused_unit) */
     unsigned high, scales, tail, columns; /* slot_parts */
     const void *in;
     enum dtype in_dtype;
     int64_t in_stride;
-    int rows; /* 1 … PRODUCT_FUSED_ROWS */
+    int rows;               /* 1 … PRODUCT_FUSED_ROWS */
     enum product_norm norm; /* of a single row */
     const float *norm_weight, *norm_bias;
     float norm_eps;
@@ -55,8 +55,8 @@ fused_launch fused_DT_F32, fused_DT_F16, fused_DT_BF16, fused_DT_Q4_0, fused_DT_
     fused_DT_Q5_1, fused_DT_Q8_0, fused_DT_Q4_K, fused_DT_Q5_K, fused_DT_Q6_K;
 
 /* out[row][o] += bias[o] for n columns of `rows` rows. */
-int fused_add_bias(void *out, enum dtype dtype, int64_t out_stride, int64_t rows, int64_t n, const float *bias,
-                   void *stream);
+int fused_add_bias(void *out, enum dtype dtype, int64_t out_stride, int64_t rows, int64_t n,
+                   const float *bias, void *stream);
 
 #ifdef __cplusplus
 }

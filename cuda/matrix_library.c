@@ -37,18 +37,18 @@ struct matrix_plan {
 };
 
 /* X(name): the functions called, each found by its own name with cublasLt before it. */
-#define FUNCTIONS(X)                                                                                               \
-    X(Create)                                                                                                      \
-    X(Destroy)                                                                                                     \
-    X(MatmulDescCreate)                                                                                            \
-    X(MatmulDescDestroy)                                                                                           \
-    X(MatmulDescSetAttribute)                                                                                      \
-    X(MatrixLayoutCreate)                                                                                          \
-    X(MatrixLayoutDestroy)                                                                                         \
-    X(MatmulPreferenceCreate)                                                                                      \
-    X(MatmulPreferenceDestroy)                                                                                     \
-    X(MatmulPreferenceSetAttribute)                                                                                \
-    X(MatmulAlgoGetHeuristic)                                                                                      \
+#define FUNCTIONS(X)                                                                                         \
+    X(Create)                                                                                                \
+    X(Destroy)                                                                                               \
+    X(MatmulDescCreate)                                                                                      \
+    X(MatmulDescDestroy)                                                                                     \
+    X(MatmulDescSetAttribute)                                                                                \
+    X(MatrixLayoutCreate)                                                                                    \
+    X(MatrixLayoutDestroy)                                                                                   \
+    X(MatmulPreferenceCreate)                                                                                \
+    X(MatmulPreferenceDestroy)                                                                               \
+    X(MatmulPreferenceSetAttribute)                                                                          \
+    X(MatmulAlgoGetHeuristic)                                                                                \
     X(Matmul)
 
 struct matrix_library {
@@ -78,9 +78,9 @@ static void *open_file(void)
 
 static bool find_functions(struct matrix_library *library)
 {
-#define FIND(name)                                                                                                 \
-    library->name = (__typeof__(library->name))dlsym(library->file, "cublasLt" #name);                             \
-    if (!library->name)                                                                                            \
+#define FIND(name)                                                                                           \
+    library->name = (__typeof__(library->name))dlsym(library->file, "cublasLt" #name);                       \
+    if (!library->name)                                                                                      \
         return false;
     FUNCTIONS(FIND)
 #undef FIND
@@ -94,10 +94,11 @@ struct matrix_library *matrix_library_new(void)
         return NULL;
     library->file = open_file();
     if (!library->file) {
-        snprintf(library->reason, sizeof library->reason,
-                 "NVIDIA's matrix library was not found (libcublasLt.so.%d); install cuBLAS of CUDA %d or add its "
-                 "folder to LD_LIBRARY_PATH",
-                 CUBLAS_VER_MAJOR, CUBLAS_VER_MAJOR);
+        snprintf(
+            library->reason, sizeof library->reason,
+            "NVIDIA's matrix library was not found (libcublasLt.so.%d); install cuBLAS of CUDA %d or add its "
+            "folder to LD_LIBRARY_PATH",
+            CUBLAS_VER_MAJOR, CUBLAS_VER_MAJOR);
         return library;
     }
     bool found = find_functions(library);
@@ -144,7 +145,8 @@ static cudaDataType_t type_of(enum dtype dtype)
     return dtype == DT_F32 ? CUDA_R_32F : dtype == DT_F16 ? CUDA_R_16F : CUDA_R_16BF;
 }
 
-/* The library thinks in columns: our rows are its columns, so it multiplies weightᵀ by in, both as they lie. */
+/* The library thinks in columns: our rows are its columns, so it multiplies weightᵀ by in, both as they lie.
+ */
 static cublasStatus_t plan_describe(struct matrix_library *library, struct matrix_plan *plan)
 {
     const struct matrix_key *key = &plan->key;
@@ -186,8 +188,8 @@ static cublasStatus_t plan_choose(struct matrix_library *library, struct matrix_
     cublasLtMatmulHeuristicResult_t found;
     int count = 0;
     if (status == CUBLAS_STATUS_SUCCESS)
-        status = library->MatmulAlgoGetHeuristic(library->handle, plan->product, plan->weight, plan->in, plan->out,
-                                                 plan->out, wish, 1, &found, &count);
+        status = library->MatmulAlgoGetHeuristic(library->handle, plan->product, plan->weight, plan->in,
+                                                 plan->out, plan->out, wish, 1, &found, &count);
     library->MatmulPreferenceDestroy(wish);
     if (status == CUBLAS_STATUS_SUCCESS && (count < 1 || found.state != CUBLAS_STATUS_SUCCESS))
         status = CUBLAS_STATUS_NOT_SUPPORTED;
@@ -233,25 +235,31 @@ static struct matrix_plan *plan_for(struct matrix_library *library, const struct
 static int error_of(cublasStatus_t status)
 {
     switch (status) {
-    case CUBLAS_STATUS_SUCCESS: return cudaSuccess;
-    case CUBLAS_STATUS_ALLOC_FAILED: return cudaErrorMemoryAllocation;
-    case CUBLAS_STATUS_INVALID_VALUE: return cudaErrorInvalidValue;
-    case CUBLAS_STATUS_NOT_SUPPORTED: return cudaErrorNotSupported;
-    default: return cudaErrorUnknown;
+    case CUBLAS_STATUS_SUCCESS:
+        return cudaSuccess;
+    case CUBLAS_STATUS_ALLOC_FAILED:
+        return cudaErrorMemoryAllocation;
+    case CUBLAS_STATUS_INVALID_VALUE:
+        return cudaErrorInvalidValue;
+    case CUBLAS_STATUS_NOT_SUPPORTED:
+        return cudaErrorNotSupported;
+    default:
+        return cudaErrorUnknown;
     }
 }
 
 int matrix_library_multiply(struct matrix_library *library, const struct matrix_call *call, void *stream)
 {
-    struct matrix_key key = {call->n,          call->k,     call->rows,      call->weight_stride, call->in_stride,
-                             call->out_stride, call->dtype, call->out_dtype, call->accumulate};
+    struct matrix_key key = {call->n,         call->k,          call->rows,  call->weight_stride,
+                             call->in_stride, call->out_stride, call->dtype, call->out_dtype,
+                             call->accumulate};
     cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
     struct matrix_plan *plan = plan_for(library, &key, &status);
     if (!plan)
         return error_of(status);
     float one = 1.0f, held = call->accumulate ? 1.0f : 0.0f;
-    return error_of(library->Matmul(library->handle, plan->product, &one, call->weight, plan->weight, call->in,
-                                    plan->in, &held, call->out, plan->out, call->out, plan->out,
+    return error_of(library->Matmul(library->handle, plan->product, &one, call->weight, plan->weight,
+                                    call->in, plan->in, &held, call->out, plan->out, call->out, plan->out,
                                     &plan->algorithm, call->workspace, MATRIX_WORKSPACE,
                                     (cudaStream_t)stream));
 }

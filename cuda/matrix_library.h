@@ -16,10 +16,10 @@
 
 struct matrix_library;
 
-/* out = in · weightᵀ, or out += when accumulate. Rows are strides apart (in numbers); addresses are multiples of
- * 16 bytes. */
+/* out = in · weightᵀ, or out += when accumulate. Rows are strides apart (in numbers); addresses are multiples
+ * of 16 bytes. */
 struct matrix_call {
-    enum dtype dtype; /* of weight and in: BF16 or F16 */
+    enum dtype dtype;     /* of weight and in: BF16 or F16 */
     enum dtype out_dtype; /* dtype or F32 */
     int64_t n, k, rows;
     const void *weight; /* [n][k] */

@@ -7,9 +7,12 @@
 #include "cuda/matrix_library.h"
 #include "cuda/weight_layout.h"
 
-/* Most rows of a quantised weight's product that the fused kernels do in several passes: to unpack the weight for
- * the library takes longer. Bytes of a run of weight rows that is unpacked at once: it should stay in the L2. */
-enum { PASSES_ROWS = 64, UNPACKED_BYTES = 32 << 20, RUN_ROWS = 128 };
+/* Most rows of a quantised weight's product that the fused kernels do in several passes: to unpack the weight
+ * for the library takes longer. */
+enum { PASSES_ROWS = 64 };
+/* Bytes of a run of weight rows that is unpacked at once: those that stay in the L2, or as many more as the
+ * library needs to keep every multiprocessor busy, of which each takes a tile of about this many numbers. */
+enum { CACHED_BYTES = 32 << 20, UNPACKED_BYTES = 64 << 20, TILE_WIDTH = 256, TILE_HEIGHT = 128 };
 
 struct product_context {
     int processors;
@@ -70,8 +73,8 @@ static bool weight_is_right(const struct product_weight *weight, int64_t k)
 
 static bool output_is_right(const struct product_call *call, const struct product_output *output)
 {
-    return (output->dtype == DT_F32 || output->dtype == call->dtype) && output->out && is_aligned(output->out) &&
-           output->out_stride >= output->weight.n;
+    return (output->dtype == DT_F32 || output->dtype == call->dtype) && output->out &&
+           is_aligned(output->out) && output->out_stride >= output->weight.n;
 }
 
 static bool input_is_right(const struct product_call *call, int64_t k)
@@ -115,9 +118,10 @@ bool product_fuses(const struct product_context *context, const struct product_c
 
 /* ---- the fused kernels ---- */
 static fused_launch *const launches[DT_COUNT] = {
-    [DT_F32] = fused_DT_F32,   [DT_F16] = fused_DT_F16,   [DT_BF16] = fused_DT_BF16, [DT_Q4_0] = fused_DT_Q4_0,
-    [DT_Q4_1] = fused_DT_Q4_1, [DT_Q5_0] = fused_DT_Q5_0, [DT_Q5_1] = fused_DT_Q5_1, [DT_Q8_0] = fused_DT_Q8_0,
-    [DT_Q4_K] = fused_DT_Q4_K, [DT_Q5_K] = fused_DT_Q5_K, [DT_Q6_K] = fused_DT_Q6_K,
+    [DT_F32] = fused_DT_F32,   [DT_F16] = fused_DT_F16,   [DT_BF16] = fused_DT_BF16,
+    [DT_Q4_0] = fused_DT_Q4_0, [DT_Q4_1] = fused_DT_Q4_1, [DT_Q5_0] = fused_DT_Q5_0,
+    [DT_Q5_1] = fused_DT_Q5_1, [DT_Q8_0] = fused_DT_Q8_0, [DT_Q4_K] = fused_DT_Q4_K,
+    [DT_Q5_K] = fused_DT_Q5_K, [DT_Q6_K] = fused_DT_Q6_K,
 };
 
 static struct fused_weight fused_weight_of(const struct product_output *output, int64_t first_row)
@@ -172,8 +176,8 @@ static int run_pass(const struct product_context *context, const struct product_
     return launches[weight](&fused, call->dtype, context->processors, stream);
 }
 
-static int run_fused(const struct product_context *context, const struct product_call *call, enum dtype weight,
-                     void *stream)
+static int run_fused(const struct product_context *context, const struct product_call *call,
+                     enum dtype weight, void *stream)
 {
     int status = cudaSuccess;
     for (int64_t row = 0; row < call->rows && status == cudaSuccess; row += PRODUCT_FUSED_ROWS)
@@ -229,21 +233,33 @@ static int multiply(const struct product_context *context, const struct product_
                           output->bias, stream);
 }
 
+/* How many of n weight rows of `bytes` each are unpacked at once; their outputs begin on a 16-byte border. */
+static int64_t run_rows(const struct product_context *context, int64_t rows, int64_t n, int64_t bytes)
+{
+    int64_t tiles_high = (rows + TILE_HEIGHT - 1) / TILE_HEIGHT, most = UNPACKED_BYTES / bytes;
+    int64_t wide = (context->processors + tiles_high - 1) / tiles_high * TILE_WIDTH;
+    int64_t cached = CACHED_BYTES / bytes, wanted = wide > cached ? wide : cached;
+    if (wanted > most)
+        wanted = most;
+    int64_t step = wanted >= TILE_WIDTH ? TILE_WIDTH : 8;
+    wanted = wanted / step * step;
+    if (wanted == 0)
+        return 0;
+    int64_t runs = (n + wanted - 1) / wanted, even = (n + runs - 1) / runs;
+    return (even + step - 1) / step * step;
+}
+
 /* Runs of weight rows are unpacked into the same scratch, one after another, each just before it is used. */
 static int multiply_unpacked(const struct product_context *context, const struct product_call *call,
                              const struct product_output *output, void *stream)
 {
     const struct product_weight *weight = &output->weight;
     void *unpacked = (char *)call->scratch + MATRIX_WORKSPACE;
-    int64_t stride = (weight->k + 7) / 8 * 8, most = UNPACKED_BYTES / (2 * stride);
-    int64_t step = most >= RUN_ROWS ? RUN_ROWS : 8; /* 8: a run's outputs begin on a 16-byte border */
-    if (most < step)
+    int64_t stride = (weight->k + 7) / 8 * 8, run = run_rows(context, call->rows, weight->n, 2 * stride);
+    if (run == 0)
         return run_alone(context, call, output, stream);
-    most = most / step * step;
-    int64_t runs = (weight->n + most - 1) / most, even = (weight->n + runs - 1) / runs;
-    even = (even + step - 1) / step * step;
-    for (int64_t first = 0; first < weight->n; first += even) {
-        int64_t n = weight->n - first < even ? weight->n - first : even;
+    for (int64_t first = 0; first < weight->n; first += run) {
+        int64_t n = weight->n - first < run ? weight->n - first : run;
         struct product_output part = narrow(output, first, n);
         int status = product_unpack(weight, NULL, first, n, 1.0f, unpacked, call->dtype, stride, stream);
         if (status == cudaSuccess)
@@ -254,14 +270,15 @@ static int multiply_unpacked(const struct product_context *context, const struct
     return cudaSuccess;
 }
 
-static bool library_takes(const struct product_context *context, const struct product_call *call, enum dtype weight)
+static bool library_takes(const struct product_context *context, const struct product_call *call,
+                          enum dtype weight)
 {
     int64_t passes = weight == call->dtype ? PRODUCT_FUSED_ROWS : PASSES_ROWS;
     return call->rows > passes && !product_library_reason(context);
 }
 
-static int run_library(const struct product_context *context, const struct product_call *call, enum dtype weight,
-                       void *stream)
+static int run_library(const struct product_context *context, const struct product_call *call,
+                       enum dtype weight, void *stream)
 {
     if (call->scratch_bytes < product_scratch_bytes(context, call->rows) || !is_aligned(call->scratch))
         return cudaErrorInvalidValue;

@@ -2,15 +2,16 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * out[t][o] = Σ_i in[t][i] · weight[o][i] (+ bias[o]) (+ what out held). A weight is first prepared: its rows
- * are laid out anew (product_prepare), each within a row of its own, so that rows first … of a prepared weight
- * are a prepared weight too. Every pointer is device memory unless marked host. Functions return a cudaError_t
- * as an int (0 is success), only queue work on the stream, allocate nothing and may be captured in a graph;
- * product_open and product_close are the exceptions. A context is used by one thread at a time.
+ * are laid out anew (product_prepare), each within a row of its own, so that rows first … of a prepared
+ * weight are a prepared weight too. Every pointer is device memory unless marked host. Functions return a
+ * cudaError_t as an int (0 is success), only queue work on the stream, allocate nothing and may be captured
+ * in a graph; product_open and product_close are the exceptions. A context is used by one thread at a time.
  *
  * What a row's bytes depend on. Up to PRODUCT_FUSED_ROWS rows (and at any number of rows when cuBLASLt is
- * missing): on that row, the weight and the call's dtypes, on nothing else: not on the other rows of the call,
- * nor on their number, nor on the other weights. With more rows cuBLASLt multiplies: the same call gives the
- * same bytes, but it chooses its kernel by the number of rows, so a row's last bits may change with it. */
+ * missing): on that row, the weight and the call's dtypes, on nothing else: not on the other rows of the
+ * call, nor on their number, nor on the other weights. With more rows cuBLASLt multiplies: the same call
+ * gives the same bytes, but it chooses its kernel by the number of rows, so a row's last bits may change with
+ * it. */
 #ifndef CUDA_PRODUCT_H
 #define CUDA_PRODUCT_H
 
@@ -65,8 +66,8 @@ enum product_norm { PRODUCT_NORM_NONE, PRODUCT_NORM_RMS, PRODUCT_NORM_LAYER };
 enum product_gate { PRODUCT_GATE_NONE, PRODUCT_GATE_SILU, PRODUCT_GATE_GELU_TANH, PRODUCT_GATE_GELU_ERF };
 
 struct product_call {
-    enum dtype dtype; /* of the arithmetic: BF16 or F16 */
-    const void *in;   /* [rows][k], in_stride numbers apart (a multiple of 8) */
+    enum dtype dtype;    /* of the arithmetic: BF16 or F16 */
+    const void *in;      /* [rows][k], in_stride numbers apart (a multiple of 8) */
     enum dtype in_dtype; /* dtype; with a norm also F32 */
     int64_t rows, in_stride;
     int count; /* of outputs; all weights have the same k, their types may differ */

@@ -1,9 +1,9 @@
 /* Products of up to sixteen rows, reading each weight once as it is stored: one kernel a weight type.
  * SPDX-License-Identifier: Apache-2.0
  *
- * Compiled once for each type, with -DWEIGHT=DT_Q4_K and so on. A block takes tiles of sixteen weight rows one
- * after another; each of its eight warps multiplies one run of the columns, and the runs' sums are added in
- * order through shared memory. A warp keeps a few units of weights on their way, across tiles and, at the
+ * Compiled once for each type, with -DWEIGHT=DT_Q4_K and so on. A block takes tiles of sixteen weight rows
+ * one after another; each of its eight warps multiplies one run of the columns, and the runs' sums are added
+ * in order through shared memory. A warp keeps a few units of weights on their way, across tiles and, at the
  * start, before the kernel's predecessor has ended; so loads never stop. */
 #include "cuda/chain.cuh"
 #include "cuda/fused.h"
@@ -15,7 +15,8 @@ static_assert(THREADS == ROW_NORM_THREADS, "a block norms its row");
 static_assert(slot<WEIGHT>::UNIT > 0, "WEIGHT names a type");
 
 // ---- where a block is ----
-// The block's step s: its tile s, or with a gate the gate's (even s) and the other's (odd) rows of tile s / 2.
+// The block's step s: its tile s, or with a gate the gate's (even s) and the other's (odd) rows of tile s
+// / 2.
 struct place {
     int weight, row;
 };
@@ -38,7 +39,8 @@ static __device__ __forceinline__ place place_of(const fused_call &call, int ste
     return {weight, (tile - call.weights[weight].first_tile) * ROWS};
 }
 
-// Where a warp loads: ahead of where it multiplies. Its run of units is filled up to whole turns of the slots.
+// Where a warp loads: ahead of where it multiplies. Its run of units is filled up to whole turns of the
+// slots.
 struct walk {
     const char *row[2]; // weight rows g and g+8 of the tile
     int step, unit;
@@ -73,7 +75,8 @@ template <int TILES> struct direct_input {
     const uint16_t *in;
     unsigned first[TILES]; // number of the row's first number in `in`
     unsigned t, k;
-    template <int N> __device__ __forceinline__ void gather(uint32_t words[N], int tile, unsigned column) const
+    template <int N>
+    __device__ __forceinline__ void gather(uint32_t words[N], int tile, unsigned column) const
     {
         const uint16_t *row = in + first[tile];
 #pragma unroll
@@ -151,9 +154,11 @@ static __device__ __forceinline__ void write_number(const fused_weight &weight, 
     }
 }
 
-// Thread i adds the runs' sums of weight row i % 16 and token i / 16. A gate's value is held for the next step.
+// Thread i adds the runs' sums of weight row i % 16 and token i / 16. A gate's value is held for the next
+// step.
 template <int TOKENS>
-static __device__ __forceinline__ void finish(const fused_call &call, place at, const float *sums, float &held)
+static __device__ __forceinline__ void finish(const fused_call &call, place at, const float *sums,
+                                              float &held)
 {
     int row = static_cast<int>(threadIdx.x) % ROWS, token = static_cast<int>(threadIdx.x) / ROWS;
     const fused_weight &weight = call.weights[at.weight];

@@ -1,8 +1,8 @@
 /* The norm of one row by one block: the same bytes wherever it is done.
  * SPDX-License-Identifier: Apache-2.0
  *
- * Thread i takes columns 4i … 4i+3, then those 4·ROW_NORM_THREADS further on; sums are fp32, first a thread's, then a
- * warp's in a tree, then the warps' in their order. */
+ * Thread i takes columns 4i … 4i+3, then those 4·ROW_NORM_THREADS further on; sums are fp32, first a
+ * thread's, then a warp's in a tree, then the warps' in their order. */
 #pragma once
 
 #include "cuda/number.cuh"
@@ -20,8 +20,8 @@ static __device__ __forceinline__ float4 row_four(const float *row, int at, int 
 {
     if (at + 4 <= k)
         return *reinterpret_cast<const float4 *>(row + at);
-    return make_float4(at < k ? row[at] : 0.0f, at + 1 < k ? row[at + 1] : 0.0f, at + 2 < k ? row[at + 2] : 0.0f,
-                       0.0f);
+    return make_float4(at < k ? row[at] : 0.0f, at + 1 < k ? row[at + 1] : 0.0f,
+                       at + 2 < k ? row[at + 2] : 0.0f, 0.0f);
 }
 
 template <typename T> static __device__ __forceinline__ float4 row_four(const T *row, int at, int k)
@@ -53,8 +53,8 @@ static __device__ __forceinline__ float row_sum(float x, float warps[ROW_NORM_WA
 }
 
 template <typename In>
-static __device__ __forceinline__ row_norm row_measure(const In *row, int k, enum product_norm norm, float eps,
-                                                       float warps[ROW_NORM_WARPS])
+static __device__ __forceinline__ row_norm row_measure(const In *row, int k, enum product_norm norm,
+                                                       float eps, float warps[ROW_NORM_WARPS])
 {
     float mean = 0.0f, sum = 0.0f;
     if (norm == PRODUCT_NORM_LAYER) {
@@ -94,6 +94,7 @@ static __device__ __forceinline__ void row_write(const In *row, int k, row_norm 
             float y = (x[i] - norm.mean) * norm.factor * (inside ? weight[at + i] : 0.0f);
             x[i] = inside ? y + (bias ? bias[at + i] : 0.0f) : 0.0f;
         }
-        *reinterpret_cast<uint2 *>(out + at) = make_uint2(number<T>::pack(x[0], x[1]), number<T>::pack(x[2], x[3]));
+        *reinterpret_cast<uint2 *>(out + at) =
+            make_uint2(number<T>::pack(x[0], x[1]), number<T>::pack(x[2], x[3]));
     }
 }

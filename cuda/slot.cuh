@@ -1,12 +1,12 @@
 /* One unit of sixteen weight rows in a warp's registers: how it is loaded and how it is multiplied.
  * SPDX-License-Identifier: Apache-2.0
  *
- * The weights are the first operand of mma.m16n8k16 (16 weight rows by 16 columns), the activations the second
- * (16 columns by 8 tokens). Lane 4·g+t holds weight rows g and g+8 and, of a block of 32 columns, the eight that
- * layout_column gives it: a product does not mind in which order its columns come, as long as both operands
- * agree. Codes of quantised weights are small integers, exact in bf16 and f16; a block's product is summed in
- * fp32 and then scaled in fp32, so that a weight is never rounded. Where a type has minima, the block's sum of
- * activations is one more product, with ones. */
+ * The weights are the first operand of mma.m16n8k16 (16 weight rows by 16 columns), the activations the
+ * second (16 columns by 8 tokens). Lane 4·g+t holds weight rows g and g+8 and, of a block of 32 columns, the
+ * eight that layout_column gives it: a product does not mind in which order its columns come, as long as both
+ * operands agree. Codes of quantised weights are small integers, exact in bf16 and f16; a block's product is
+ * summed in fp32 and then scaled in fp32, so that a weight is never rounded. Where a type has minima, the
+ * block's sum of activations is one more product, with ones. */
 #pragma once
 
 #include "cuda/number.cuh"
@@ -20,14 +20,18 @@ template <> struct arithmetic<__nv_bfloat16> {
     static constexpr uint32_t BASE = 0x43004300u; // 128: a code below 128 may be put into its low bits
     static constexpr float BASE_VALUE = 128.0f;
     // -(128 + zero) twice
-    static __host__ __device__ constexpr uint32_t minus_base(int zero) { return 0xc300c300u + static_cast<uint32_t>(zero) * 0x10001u; }
+    static __host__ __device__ constexpr uint32_t minus_base(int zero)
+    {
+        return 0xc300c300u + static_cast<uint32_t>(zero) * 0x10001u;
+    }
     static __device__ __forceinline__ uint32_t add(uint32_t a, uint32_t b)
     {
         uint32_t sum;
         asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(ONES), "r"(b));
         return sum;
     }
-    // Two signed bytes in the low halves' bytes: 128 + the low seven bits, less 128, or less 256 when negative.
+    // Two signed bytes in the low halves' bytes: 128 + the low seven bits, less 128, or less 256 when
+    // negative.
     static __device__ __forceinline__ uint32_t signed_bytes(uint32_t pair)
     {
         return add(layout_merge(pair, 0x007f007fu, BASE), layout_merge(pair, 0x00800080u, 0xc300c300u));
@@ -38,7 +42,10 @@ template <> struct arithmetic<__half> {
     static constexpr uint32_t ONES = 0x3c003c00u;
     static constexpr uint32_t BASE = 0x64006400u; // 1024
     static constexpr float BASE_VALUE = 1024.0f;
-    static __host__ __device__ constexpr uint32_t minus_base(int zero) { return 0xe400e400u + static_cast<uint32_t>(zero) * 0x10001u; }
+    static __host__ __device__ constexpr uint32_t minus_base(int zero)
+    {
+        return 0xe400e400u + static_cast<uint32_t>(zero) * 0x10001u;
+    }
     static __device__ __forceinline__ uint32_t add(uint32_t a, uint32_t b)
     {
         uint32_t sum;
@@ -83,14 +90,18 @@ static __device__ __forceinline__ uint4 load_once(const char *at)
 static __device__ __forceinline__ uint2 load_once_8(const char *at)
 {
     uint2 x;
-    asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v2.u32 {%0,%1}, [%2];" : "=r"(x.x), "=r"(x.y) : "l"(at));
+    asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v2.u32 {%0,%1}, [%2];"
+                 : "=r"(x.x), "=r"(x.y)
+                 : "l"(at));
     return x;
 }
 
 static __device__ __forceinline__ uint4 load_shared_by_lanes(const char *at)
 {
     uint4 x;
-    asm volatile("ld.global.nc.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(at));
+    asm volatile("ld.global.nc.v4.u32 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w)
+                 : "l"(at));
     return x;
 }
 
@@ -138,15 +149,16 @@ template <enum dtype D> struct slot {
     static constexpr bool LISTED = D == DT_Q4_K || D == DT_Q5_K; // scales are six-bit numbers times d
     static constexpr int DEPTH = 2;                              // units that a warp keeps on their way
     static constexpr int CODES = 2, SCALES = D == DT_Q4_1 || D == DT_Q5_1 ? 2 : 1;
-    // Blocks between two looks at the row's end. They also keep the assembler from mixing all blocks of a unit
-    // into more registers than there are.
+    // Blocks between two looks at the row's end. They also keep the assembler from mixing all blocks of a
+    // unit into more registers than there are.
     template <int TILES> static constexpr int BREATH = TILES > 1 ? 1 : MINIMA ? 2 : 4;
     uint4 codes[2][CODES];
-    uint4 top[2];   // Q6_K; five bits use x and y
+    uint4 top[2];            // Q6_K; five bits use x and y
     uint4 scales[2][SCALES]; // Q8_0 uses x and y
     uint32_t tail[2];
 
-    __device__ __forceinline__ void load(const char *const row[2], const slot_parts &parts, unsigned unit, unsigned t)
+    __device__ __forceinline__ void load(const char *const row[2], const slot_parts &parts, unsigned unit,
+                                         unsigned t)
     {
 #pragma unroll
         for (int r = 0; r < 2; r++) {
@@ -216,7 +228,8 @@ template <enum dtype D> struct slot {
 
     // sums[tile][0 … 3] += the unit times its activations; with ONE, only the first token's (0 and 2).
     template <typename T, int TILES, bool ONE, typename Input>
-    __device__ __forceinline__ void multiply(float sums[TILES][4], const Input &input, int unit, int columns) const
+    __device__ __forceinline__ void multiply(float sums[TILES][4], const Input &input, int unit,
+                                             int columns) const
     {
         if constexpr (D == DT_Q6_K)
             multiply_steps<T, TILES, ONE>(sums, input, unit, columns);
@@ -226,7 +239,8 @@ template <enum dtype D> struct slot {
 
   private:
     template <typename T, int TILES, bool ONE, typename Input>
-    __device__ __forceinline__ void multiply_blocks(float sums[TILES][4], const Input &input, int unit, int columns) const
+    __device__ __forceinline__ void multiply_blocks(float sums[TILES][4], const Input &input, int unit,
+                                                    int columns) const
     {
         const float none[4] = {0.0f, 0.0f, 0.0f, 0.0f};
         const uint32_t ones[4] = {arithmetic<T>::ONES, arithmetic<T>::ONES, arithmetic<T>::ONES,
@@ -265,7 +279,8 @@ template <enum dtype D> struct slot {
     }
 
     template <typename T, int TILES, bool ONE, typename Input>
-    __device__ __forceinline__ void multiply_steps(float sums[TILES][4], const Input &input, int unit, int columns) const
+    __device__ __forceinline__ void multiply_steps(float sums[TILES][4], const Input &input, int unit,
+                                                   int columns) const
     {
         const float none[4] = {0.0f, 0.0f, 0.0f, 0.0f};
         float inner[TILES][4] = {};
@@ -306,19 +321,22 @@ template <enum dtype D> struct slot_of_16 {
     static constexpr int UNIT = 64, DEPTH = 4;
     uint4 numbers[2][2]; // row, block
 
-    __device__ __forceinline__ void load(const char *const row[2], const slot_parts &parts, unsigned unit, unsigned t)
+    __device__ __forceinline__ void load(const char *const row[2], const slot_parts &parts, unsigned unit,
+                                         unsigned t)
     {
 #pragma unroll
         for (int b = 0; b < 2; b++) {
             unsigned column = unit * UNIT + b * 32 + t * 8;
 #pragma unroll
             for (int r = 0; r < 2; r++)
-                numbers[r][b] = column < parts.columns ? load_once(row[r] + 2 * column) : make_uint4(0, 0, 0, 0);
+                numbers[r][b] =
+                    column < parts.columns ? load_once(row[r] + 2 * column) : make_uint4(0, 0, 0, 0);
         }
     }
 
     template <typename T, int TILES, bool ONE, typename Input>
-    __device__ __forceinline__ void multiply(float sums[TILES][4], const Input &input, int unit, int columns) const
+    __device__ __forceinline__ void multiply(float sums[TILES][4], const Input &input, int unit,
+                                             int columns) const
     {
 #pragma unroll
         for (int b = 0; b < 2; b++) {
@@ -327,7 +345,8 @@ template <enum dtype D> struct slot_of_16 {
             for (int j = 0; j < 4; j++)
 #pragma unroll
                 for (int r = 0; r < 2; r++)
-                    operands<T>(word_of(numbers[r][b], j), a[j / 2][j % 2 * 2 + r], rest[j / 2][j % 2 * 2 + r]);
+                    operands<T>(word_of(numbers[r][b], j), a[j / 2][j % 2 * 2 + r],
+                                rest[j / 2][j % 2 * 2 + r]);
 #pragma unroll
             for (int tile = 0; tile < TILES; tile++) {
                 uint4 x = input.eight(tile, unit * UNIT + b * 32);
@@ -359,27 +378,32 @@ template <enum dtype D> struct slot_of_16 {
         }
     }
 };
-template <> struct slot<DT_F16> : slot_of_16<DT_F16> {};
-template <> struct slot<DT_BF16> : slot_of_16<DT_BF16> {};
+template <> struct slot<DT_F16> : slot_of_16<DT_F16> {
+};
+template <> struct slot<DT_BF16> : slot_of_16<DT_BF16> {
+};
 
 // Each number as the sum of two of T's: right to 2^-16 (bf16) or 2^-22 (f16).
 template <> struct slot<DT_F32> {
     static constexpr int UNIT = 32, DEPTH = 3;
     uint4 numbers[2][2]; // row, half of the eight
 
-    __device__ __forceinline__ void load(const char *const row[2], const slot_parts &parts, unsigned unit, unsigned t)
+    __device__ __forceinline__ void load(const char *const row[2], const slot_parts &parts, unsigned unit,
+                                         unsigned t)
     {
 #pragma unroll
         for (int h = 0; h < 2; h++) {
             unsigned column = unit * UNIT + t * 8 + h * 4;
 #pragma unroll
             for (int r = 0; r < 2; r++)
-                numbers[r][h] = column < parts.columns ? load_once(row[r] + 4 * column) : make_uint4(0, 0, 0, 0);
+                numbers[r][h] =
+                    column < parts.columns ? load_once(row[r] + 4 * column) : make_uint4(0, 0, 0, 0);
         }
     }
 
     template <typename T, int TILES, bool ONE, typename Input>
-    __device__ __forceinline__ void multiply(float sums[TILES][4], const Input &input, int unit, int columns) const
+    __device__ __forceinline__ void multiply(float sums[TILES][4], const Input &input, int unit,
+                                             int columns) const
     {
         uint32_t a[2][4], rest[2][4]; // k-step, operand
 #pragma unroll

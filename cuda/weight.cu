@@ -52,18 +52,30 @@ int product_prepare(enum dtype dtype, int64_t rows, int64_t k, const void *raw, 
     if (rows == 0)
         return cudaSuccess;
     switch (dtype) {
-    case DT_F32: return prepare<DT_F32>(rows, k, raw, raw_stride, prepared, stream);
-    case DT_F16: return prepare<DT_F16>(rows, k, raw, raw_stride, prepared, stream);
-    case DT_BF16: return prepare<DT_BF16>(rows, k, raw, raw_stride, prepared, stream);
-    case DT_Q4_0: return prepare<DT_Q4_0>(rows, k, raw, raw_stride, prepared, stream);
-    case DT_Q4_1: return prepare<DT_Q4_1>(rows, k, raw, raw_stride, prepared, stream);
-    case DT_Q5_0: return prepare<DT_Q5_0>(rows, k, raw, raw_stride, prepared, stream);
-    case DT_Q5_1: return prepare<DT_Q5_1>(rows, k, raw, raw_stride, prepared, stream);
-    case DT_Q8_0: return prepare<DT_Q8_0>(rows, k, raw, raw_stride, prepared, stream);
-    case DT_Q4_K: return prepare<DT_Q4_K>(rows, k, raw, raw_stride, prepared, stream);
-    case DT_Q5_K: return prepare<DT_Q5_K>(rows, k, raw, raw_stride, prepared, stream);
-    case DT_Q6_K: return prepare<DT_Q6_K>(rows, k, raw, raw_stride, prepared, stream);
-    default: return cudaErrorInvalidValue;
+    case DT_F32:
+        return prepare<DT_F32>(rows, k, raw, raw_stride, prepared, stream);
+    case DT_F16:
+        return prepare<DT_F16>(rows, k, raw, raw_stride, prepared, stream);
+    case DT_BF16:
+        return prepare<DT_BF16>(rows, k, raw, raw_stride, prepared, stream);
+    case DT_Q4_0:
+        return prepare<DT_Q4_0>(rows, k, raw, raw_stride, prepared, stream);
+    case DT_Q4_1:
+        return prepare<DT_Q4_1>(rows, k, raw, raw_stride, prepared, stream);
+    case DT_Q5_0:
+        return prepare<DT_Q5_0>(rows, k, raw, raw_stride, prepared, stream);
+    case DT_Q5_1:
+        return prepare<DT_Q5_1>(rows, k, raw, raw_stride, prepared, stream);
+    case DT_Q8_0:
+        return prepare<DT_Q8_0>(rows, k, raw, raw_stride, prepared, stream);
+    case DT_Q4_K:
+        return prepare<DT_Q4_K>(rows, k, raw, raw_stride, prepared, stream);
+    case DT_Q5_K:
+        return prepare<DT_Q5_K>(rows, k, raw, raw_stride, prepared, stream);
+    case DT_Q6_K:
+        return prepare<DT_Q6_K>(rows, k, raw, raw_stride, prepared, stream);
+    default:
+        return cudaErrorInvalidValue;
     }
 }
 
@@ -151,8 +163,8 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 template <enum dtype D, typename T>
-static int unpack(const struct product_weight *w, const int32_t *rows, int64_t first, int64_t count, float scale,
-                  void *out, int64_t out_stride, void *stream)
+static int unpack(const struct product_weight *w, const int32_t *rows, int64_t first, int64_t count,
+                  float scale, void *out, int64_t out_stride, void *stream)
 {
     dim3 grid(static_cast<unsigned>(((w->k + 7) / 8 + THREADS - 1) / THREADS),
               static_cast<unsigned>(count < MOST_GRID_ROWS ? count : MOST_GRID_ROWS));
@@ -166,32 +178,48 @@ static int unpack_as(const struct product_weight *w, const int32_t *rows, int64_
                      float scale, void *out, enum dtype out_dtype, int64_t out_stride, void *stream)
 {
     switch (out_dtype) {
-    case DT_F32: return unpack<D, float>(w, rows, first, count, scale, out, out_stride, stream);
-    case DT_F16: return unpack<D, __half>(w, rows, first, count, scale, out, out_stride, stream);
-    case DT_BF16: return unpack<D, __nv_bfloat16>(w, rows, first, count, scale, out, out_stride, stream);
-    default: return cudaErrorInvalidValue;
+    case DT_F32:
+        return unpack<D, float>(w, rows, first, count, scale, out, out_stride, stream);
+    case DT_F16:
+        return unpack<D, __half>(w, rows, first, count, scale, out, out_stride, stream);
+    case DT_BF16:
+        return unpack<D, __nv_bfloat16>(w, rows, first, count, scale, out, out_stride, stream);
+    default:
+        return cudaErrorInvalidValue;
     }
 }
 
-int product_unpack(const struct product_weight *w, const int32_t *rows, int64_t first, int64_t count, float scale,
-                   void *out, enum dtype out_dtype, int64_t out_stride, void *stream)
+int product_unpack(const struct product_weight *w, const int32_t *rows, int64_t first, int64_t count,
+                   float scale, void *out, enum dtype out_dtype, int64_t out_stride, void *stream)
 {
     if (product_stride(w->dtype, w->k) != w->stride || w->stride == 0 || count < 0)
         return cudaErrorInvalidValue;
     if (count == 0)
         return cudaSuccess;
     switch (w->dtype) {
-    case DT_F32: return unpack_as<DT_F32>(w, rows, first, count, scale, out, out_dtype, out_stride, stream);
-    case DT_F16: return unpack_as<DT_F16>(w, rows, first, count, scale, out, out_dtype, out_stride, stream);
-    case DT_BF16: return unpack_as<DT_BF16>(w, rows, first, count, scale, out, out_dtype, out_stride, stream);
-    case DT_Q4_0: return unpack_as<DT_Q4_0>(w, rows, first, count, scale, out, out_dtype, out_stride, stream);
-    case DT_Q4_1: return unpack_as<DT_Q4_1>(w, rows, first, count, scale, out, out_dtype, out_stride, stream);
-    case DT_Q5_0: return unpack_as<DT_Q5_0>(w, rows, first, count, scale, out, out_dtype, out_stride, stream);
-    case DT_Q5_1: return unpack_as<DT_Q5_1>(w, rows, first, count, scale, out, out_dtype, out_stride, stream);
-    case DT_Q8_0: return unpack_as<DT_Q8_0>(w, rows, first, count, scale, out, out_dtype, out_stride, stream);
-    case DT_Q4_K: return unpack_as<DT_Q4_K>(w, rows, first, count, scale, out, out_dtype, out_stride, stream);
-    case DT_Q5_K: return unpack_as<DT_Q5_K>(w, rows, first, count, scale, out, out_dtype, out_stride, stream);
-    case DT_Q6_K: return unpack_as<DT_Q6_K>(w, rows, first, count, scale, out, out_dtype, out_stride, stream);
-    default: return cudaErrorInvalidValue;
+    case DT_F32:
+        return unpack_as<DT_F32>(w, rows, first, count, scale, out, out_dtype, out_stride, stream);
+    case DT_F16:
+        return unpack_as<DT_F16>(w, rows, first, count, scale, out, out_dtype, out_stride, stream);
+    case DT_BF16:
+        return unpack_as<DT_BF16>(w, rows, first, count, scale, out, out_dtype, out_stride, stream);
+    case DT_Q4_0:
+        return unpack_as<DT_Q4_0>(w, rows, first, count, scale, out, out_dtype, out_stride, stream);
+    case DT_Q4_1:
+        return unpack_as<DT_Q4_1>(w, rows, first, count, scale, out, out_dtype, out_stride, stream);
+    case DT_Q5_0:
+        return unpack_as<DT_Q5_0>(w, rows, first, count, scale, out, out_dtype, out_stride, stream);
+    case DT_Q5_1:
+        return unpack_as<DT_Q5_1>(w, rows, first, count, scale, out, out_dtype, out_stride, stream);
+    case DT_Q8_0:
+        return unpack_as<DT_Q8_0>(w, rows, first, count, scale, out, out_dtype, out_stride, stream);
+    case DT_Q4_K:
+        return unpack_as<DT_Q4_K>(w, rows, first, count, scale, out, out_dtype, out_stride, stream);
+    case DT_Q5_K:
+        return unpack_as<DT_Q5_K>(w, rows, first, count, scale, out, out_dtype, out_stride, stream);
+    case DT_Q6_K:
+        return unpack_as<DT_Q6_K>(w, rows, first, count, scale, out, out_dtype, out_stride, stream);
+    default:
+        return cudaErrorInvalidValue;
     }
 }

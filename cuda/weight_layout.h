@@ -4,14 +4,16 @@
  * The same text runs on the device and in a host test (tests/gpu/test_layout.c).
  *
  * A quantised row is cut into units of 256 numbers (Q8_0: 128), the last one filled up with zeros, and a unit
- * into blocks of 32. Four neighbouring lanes t = 0 … 3 of a warp share a row; of each block, lane t takes eight
- * numbers (layout_column), which are two k-steps of an m16n8k16 product. A row holds, one after another:
- *   codes   low four bits (Q8_0: all eight); [unit][run of blocks][lane][block of the run], so that a lane
- *           reads 16 bytes: four blocks of four bytes, or two of eight
- *   high    the fifth bit (8 bytes a lane and unit) or the top two of six (16 bytes); [unit][lane]
- *   scales  [unit]: Q4_0, Q5_0, Q8_0: an f16 a block; Q4_1, Q5_1: f16 scale and minimum a block; Q4_K, Q5_K: the
- *           first 16 bytes of the file's block; Q6_K: its 16 bytes of scales
- *   tail    [unit], Q6_K only: the f16 scale of all
+ * into blocks of 32. Four neighbouring lanes t = 0 … 3 of a warp share a row; of each block, lane t takes
+ * eight numbers (layout_column), which are two k-steps of an m16n8k16 product. A row's parts are:
+ *
+ * - codes: the low four bits (Q8_0: all eight), [unit][run of blocks][lane][block of the run], so that a lane
+ *   reads 16 bytes: four blocks of four bytes, or two of eight.
+ * - high: the fifth bit (8 bytes a lane and unit) or the top two of six (16 bytes), [unit][lane].
+ * - scales, [unit]: for Q4_0, Q5_0 and Q8_0 an f16 a block; for Q4_1 and Q5_1 f16 scale and minimum a block;
+ *   for Q4_K and Q5_K the first 16 bytes of the file's block; for Q6_K its 16 bytes of scales.
+ * - tail, [unit], Q6_K only: the f16 scale of them all.
+ *
  * F32, F16 and BF16 rows are the file's numbers in their order, filled up with zeros to 16 bytes. */
 #ifndef CUDA_WEIGHT_LAYOUT_H
 #define CUDA_WEIGHT_LAYOUT_H
@@ -34,11 +36,20 @@
 LAYOUT_CONSTANT int layout_bits(enum dtype dtype) /* of a code; 0 when the type has none */
 {
     switch (dtype) {
-    case DT_Q4_0: case DT_Q4_1: case DT_Q4_K: return 4;
-    case DT_Q5_0: case DT_Q5_1: case DT_Q5_K: return 5;
-    case DT_Q6_K: return 6;
-    case DT_Q8_0: return 8;
-    default: return 0;
+    case DT_Q4_0:
+    case DT_Q4_1:
+    case DT_Q4_K:
+        return 4;
+    case DT_Q5_0:
+    case DT_Q5_1:
+    case DT_Q5_K:
+        return 5;
+    case DT_Q6_K:
+        return 6;
+    case DT_Q8_0:
+        return 8;
+    default:
+        return 0;
     }
 }
 
@@ -60,15 +71,24 @@ LAYOUT_CONSTANT int layout_scale_bytes(enum dtype dtype) /* a unit */
 LAYOUT_CONSTANT int layout_block_bytes(enum dtype dtype) /* the file's */
 {
     switch (dtype) {
-    case DT_Q4_0: return 18;
-    case DT_Q4_1: return 20;
-    case DT_Q5_0: return 22;
-    case DT_Q5_1: return 24;
-    case DT_Q8_0: return 34;
-    case DT_Q4_K: return 144;
-    case DT_Q5_K: return 176;
-    case DT_Q6_K: return 210;
-    default: return dtype == DT_F32 ? 4 : 2;
+    case DT_Q4_0:
+        return 18;
+    case DT_Q4_1:
+        return 20;
+    case DT_Q5_0:
+        return 22;
+    case DT_Q5_1:
+        return 24;
+    case DT_Q8_0:
+        return 34;
+    case DT_Q4_K:
+        return 144;
+    case DT_Q5_K:
+        return 176;
+    case DT_Q6_K:
+        return 210;
+    default:
+        return dtype == DT_F32 ? 4 : 2;
     }
 }
 
@@ -165,7 +185,10 @@ LAYOUT_CODE uint32_t layout_code(enum dtype dtype, const unsigned char *raw, int
     int sub = in / 32, lane = in % 32;
     uint32_t nibble;
     switch (dtype) {
-    case DT_Q4_0: case DT_Q4_1: case DT_Q5_0: case DT_Q5_1: {
+    case DT_Q4_0:
+    case DT_Q4_1:
+    case DT_Q5_0:
+    case DT_Q5_1: {
         int head = dtype == DT_Q4_0 || dtype == DT_Q5_0 ? 2 : 4;
         bool five = dtype == DT_Q5_0 || dtype == DT_Q5_1;
         const unsigned char *low = block + head + (five ? 4 : 0);
@@ -174,7 +197,8 @@ LAYOUT_CODE uint32_t layout_code(enum dtype dtype, const unsigned char *raw, int
     }
     case DT_Q8_0:
         return block[2 + in];
-    case DT_Q4_K: case DT_Q5_K: {
+    case DT_Q4_K:
+    case DT_Q5_K: {
         int byte = block[(dtype == DT_Q4_K ? 16 : 48) + sub / 2 * 32 + lane];
         nibble = (uint32_t)(sub & 1 ? byte >> 4 : byte & 15);
         return nibble | (dtype == DT_Q5_K ? (uint32_t)(block[16 + lane] >> sub & 1) << 4 : 0);
@@ -201,8 +225,7 @@ LAYOUT_CODE uint32_t layout_make_codes(enum dtype dtype, const unsigned char *ra
     if (dtype == DT_Q8_0) { /* 32 words a unit: 16 a run of two blocks, 4 a lane, 2 a block */
         int in = (int)(word % 32), block = in / 16 * 2 + in % 4 / 2, t = in % 16 / 4, first = in % 2 * 4;
         for (int j = 0; j < 4; j++)
-            made |= layout_code_at(dtype, raw, k, word / 32, block, t, first + j)
-                    << (j % 2 * 16 + j / 2 * 8);
+            made |= layout_code_at(dtype, raw, k, word / 32, block, t, first + j) << (j % 2 * 16 + j / 2 * 8);
         return made;
     }
     int in = (int)(word % 32), block = in / 16 * 4 + in % 4, t = in % 16 / 4;
@@ -230,9 +253,12 @@ LAYOUT_CODE uint32_t layout_make_scales(enum dtype dtype, const unsigned char *r
     int block_bytes = layout_block_bytes(dtype);
     int64_t block, blocks = k / 32;
     switch (dtype) {
-    case DT_Q4_K: case DT_Q5_K: case DT_Q6_K:
+    case DT_Q4_K:
+    case DT_Q5_K:
+    case DT_Q6_K:
         return layout_word(raw + word / 4 * block_bytes + (dtype == DT_Q6_K ? 192 : 0) + word % 4 * 4);
-    case DT_Q4_1: case DT_Q5_1:
+    case DT_Q4_1:
+    case DT_Q5_1:
         return word < blocks ? layout_word(raw + word * block_bytes) : 0;
     default:
         block = 2 * word;
@@ -298,8 +324,8 @@ LAYOUT_CODE uint32_t layout_pair(enum dtype dtype, const unsigned char *row, con
     }
     uint32_t pair = layout_low(layout_load(row, unit * 128 + block / 4 * 64 + t * 16 + block % 4 * 4), j, 0);
     if (dtype == DT_Q6_K)
-        return layout_top_two(layout_load(row, parts->high + unit * 64 + t * 16 + block / 2 * 4), block % 2, j,
-                              pair);
+        return layout_top_two(layout_load(row, parts->high + unit * 64 + t * 16 + block / 2 * 4), block % 2,
+                              j, pair);
     if (layout_bits(dtype) == 5)
         return layout_fifth(layout_load(row, parts->high + unit * 32 + t * 8 + block / 4 * 4), block % 4, j,
                             pair);

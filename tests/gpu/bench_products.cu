@@ -39,7 +39,8 @@ static product_context *context;
 static cudaStream_t stream;
 static double ceiling; // bytes a second
 
-// Random bits, but no number in it is infinite, NaN or large, whichever sixteen or thirty-two bits it is made of.
+// Random bits, but no number in it is infinite, NaN or large, whichever sixteen or thirty-two bits it is made
+// of.
 static __global__ void fill(uint32_t *to, size_t words, uint32_t seed)
 {
     for (size_t i = blockIdx.x * static_cast<size_t>(blockDim.x) + threadIdx.x; i < words;
@@ -115,10 +116,12 @@ struct shape {
     int64_t n, k;
 };
 static const shape shapes[] = {
-    {"4096 x 4096", 4096, 4096},   {"6144 x 4096 (qkv)", 6144, 4096},       {"14336 x 4096", 14336, 4096},
-    {"28672 x 4096", 28672, 4096}, {"4096 x 14336 (down)", 4096, 14336},    {"128256 x 4096 (head)", 128256, 4096},
+    {"4096 x 4096", 4096, 4096},          {"6144 x 4096 (qkv)", 6144, 4096},
+    {"14336 x 4096", 14336, 4096},        {"28672 x 4096", 28672, 4096},
+    {"4096 x 14336 (down)", 4096, 14336}, {"128256 x 4096 (head)", 128256, 4096},
 };
-static const enum dtype types[] = {DT_BF16, DT_F16, DT_Q8_0, DT_Q6_K, DT_Q5_K, DT_Q4_K, DT_Q4_0, DT_Q4_1, DT_Q5_0, DT_F32};
+static const enum dtype types[] = {DT_BF16, DT_F16,  DT_Q8_0, DT_Q6_K, DT_Q5_K,
+                                   DT_Q4_K, DT_Q4_0, DT_Q4_1, DT_Q5_0, DT_F32};
 
 static product_weight weight_at(size_t offset, enum dtype type, int64_t n, int64_t k)
 {
@@ -165,15 +168,16 @@ static void bench_small()
                 if (s.n > 100000 && rows > 16)
                     continue;
                 double seconds = product_seconds(type, rows, s.n, s.k, 64);
-                printf(" | %lld: %.1f us %.0f (%.2f)", static_cast<long long>(rows), seconds * 1e6, bytes / seconds * 1e-9,
-                       bytes / seconds / ceiling);
+                printf(" | %lld: %.1f us %.0f (%.2f)", static_cast<long long>(rows), seconds * 1e6,
+                       bytes / seconds * 1e-9, bytes / seconds / ceiling);
             }
             printf("\n");
             fflush(stdout);
         }
 }
 
-// The products of a decoder layer, 8B shape, as four launches: normed q, k, v; output; normed and gated gate and up; down.
+// The products of a decoder layer, 8B shape, as four launches: normed q, k, v; output; normed and gated gate
+// and up; down.
 static size_t queue_layer(enum dtype type, size_t offset)
 {
     auto take = [&](int64_t n, int64_t k) {
@@ -212,7 +216,8 @@ static size_t queue_layer(enum dtype type, size_t offset)
 
 static void bench_layer()
 {
-    printf("\nthe products of 8B layers without attention, one row, four launches each: us a layer, share of the ceiling\n");
+    printf("\nthe products of 8B layers without attention, one row, four launches each: us a layer, share of "
+           "the ceiling\n");
     for (enum dtype type : types) {
         size_t bytes = 0;
         int layers = 0;
@@ -236,7 +241,8 @@ static void bench_large()
             printf("%-22s %-5s", s.name, dtype_info(type)->name);
             for (int64_t rows : {64, 96, 128, 256, 512, 1024, 2048, 4096}) {
                 double seconds = product_seconds(type, rows, s.n, s.k, 8);
-                printf(" | %lld: %.0f", static_cast<long long>(rows), 2e-12 * static_cast<double>(rows * s.n * s.k) / seconds);
+                printf(" | %lld: %.0f", static_cast<long long>(rows),
+                       2e-12 * static_cast<double>(rows * s.n * s.k) / seconds);
             }
             printf("\n");
             fflush(stdout);
@@ -249,14 +255,16 @@ static void bench_unpack()
     printf("\nunpacking 4096 x 14336 to bf16: GB/s read and written (share of the read ceiling)\n");
     for (enum dtype type : types) {
         int64_t n = 4096, k = 14336;
-        size_t bytes = static_cast<size_t>(product_stride(type, k) * n), weights = std::min<size_t>(16, POOL_BYTES / bytes);
+        size_t bytes = static_cast<size_t>(product_stride(type, k) * n),
+               weights = std::min<size_t>(16, POOL_BYTES / bytes);
         double s = seconds_of([&] {
             for (size_t i = 0; i < weights; i++) {
                 product_weight weight = weight_at(i * bytes, type, n, k);
                 CUDA(product_unpack(&weight, nullptr, 0, n, 1.0f, output, DT_BF16, k, stream));
             }
         });
-        double moved = static_cast<double>(bytes + static_cast<size_t>(2 * n * k)) * static_cast<double>(weights) / s;
+        double moved =
+            static_cast<double>(bytes + static_cast<size_t>(2 * n * k)) * static_cast<double>(weights) / s;
         printf("%-5s %.0f GB/s (%.2f)\n", dtype_info(type)->name, moved * 1e-9, moved / ceiling);
     }
 }
@@ -282,7 +290,8 @@ int main(int argc, char **argv)
     struct {
         const char *name;
         void (*run)();
-    } parts[] = {{"small", bench_small}, {"layer", bench_layer}, {"large", bench_large}, {"unpack", bench_unpack}};
+    } parts[] = {
+        {"small", bench_small}, {"layer", bench_layer}, {"large", bench_large}, {"unpack", bench_unpack}};
     for (auto &part : parts) {
         bool run = argc == 1;
         for (int i = 1; i < argc; i++)

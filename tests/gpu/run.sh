@@ -52,8 +52,6 @@ stage_ops()
     report ops $status
 }
 
-# racecheck leaves the Hopper kernel out: its control words are ordered by mbarriers, which this tool
-# reports as races (docs/attention.md).
 stage_products()
 {
     seed=${GPU_SEED:-$(date +%s)}
@@ -64,6 +62,8 @@ stage_products()
     report products $status
 }
 
+# racecheck leaves the Hopper kernel out: its control words are ordered by mbarriers, which this tool
+# reports as races (docs/attention.md).
 stage_sanitize()
 {
     status=0

@@ -66,9 +66,18 @@ struct device_memory {
     }
     device_memory(const device_memory &) = delete;
     device_memory &operator=(const device_memory &) = delete;
-    ~device_memory() { cudaFree(base); }
-    char *at() const { return base + GUARD; }
-    void put(const void *from, size_t size) { CUDA(cudaMemcpy(at(), from, size, cudaMemcpyHostToDevice)); }
+    ~device_memory()
+    {
+        cudaFree(base);
+    }
+    char *at() const
+    {
+        return base + GUARD;
+    }
+    void put(const void *from, size_t size)
+    {
+        CUDA(cudaMemcpy(at(), from, size, cudaMemcpyHostToDevice));
+    }
     std::vector<unsigned char> get() const
     {
         std::vector<unsigned char> to(bytes);
@@ -123,7 +132,8 @@ static void random_block(enum dtype dtype, unsigned char *block)
 {
     for (int i = 0; i < dtype_info(dtype)->block_bytes; i++)
         block[i] = static_cast<unsigned char>(randoms.next());
-    uint16_t d = f32_to_f16(static_cast<float>(0.002 + 0.01 * randoms.uniform()) * (randoms.next() % 2 ? 1.0f : -1.0f));
+    uint16_t d = f32_to_f16(static_cast<float>(0.002 + 0.01 * randoms.uniform()) *
+                            (randoms.next() % 2 ? 1.0f : -1.0f));
     uint16_t m = f32_to_f16(static_cast<float>(0.05 * randoms.normal()));
     memcpy(dtype == DT_Q6_K ? block + 208 : block, &d, 2);
     if (dtype == DT_Q4_1 || dtype == DT_Q5_1 || dtype == DT_Q4_K || dtype == DT_Q5_K)
@@ -141,14 +151,17 @@ static weight *make_weight(enum dtype dtype, int64_t n, int64_t k)
         else
             put_number(raw.data(), dtype, i, static_cast<float>(0.05 * randoms.normal()));
     }
-    weight *made = new weight{std::vector<float>(static_cast<size_t>(n * k)), raw,
-                              device_memory(static_cast<size_t>(product_stride(dtype, k) * n)), {}};
+    weight *made = new weight{std::vector<float>(static_cast<size_t>(n * k)),
+                              raw,
+                              device_memory(static_cast<size_t>(product_stride(dtype, k) * n)),
+                              {}};
     for (int64_t row = 0; row < n; row++)
         dequantize_row(dtype, raw.data() + static_cast<size_t>(row) * row_bytes,
                        made->numbers.data() + row * k, k);
     device_memory file(raw.size());
     file.put(raw.data(), raw.size());
-    CUDA(product_prepare(dtype, n, k, file.at(), static_cast<int64_t>(row_bytes), made->prepared.at(), nullptr));
+    CUDA(product_prepare(dtype, n, k, file.at(), static_cast<int64_t>(row_bytes), made->prepared.at(),
+                         nullptr));
     CUDA(cudaDeviceSynchronize());
     if (!made->prepared.guarded())
         result(false, "prepare", "writes past its end");
@@ -182,7 +195,8 @@ static out_matrix *make_out(int64_t rows, int64_t n, enum dtype dtype, bool accu
     std::vector<unsigned char> before(bytes, POISON);
     for (int64_t row = 0; accumulate && row < rows; row++)
         for (int64_t o = 0; o < n; o++)
-            put_number(before.data(), dtype, static_cast<size_t>(row * stride + o), static_cast<float>(randoms.normal()));
+            put_number(before.data(), dtype, static_cast<size_t>(row * stride + o),
+                       static_cast<float>(randoms.normal()));
     out_matrix *out = new out_matrix{rows, n, stride, dtype, before, device_memory(bytes)};
     out->memory.put(before.data(), bytes);
     return out;
@@ -214,7 +228,8 @@ static input_matrix *make_input(int64_t rows, int64_t k, enum dtype dtype)
     std::vector<unsigned char> bytes(static_cast<size_t>(rows * stride) * size_of(dtype), POISON);
     for (int64_t row = 0; row < rows; row++)
         for (int64_t i = 0; i < k; i++)
-            put_number(bytes.data(), dtype, static_cast<size_t>(row * stride + i), static_cast<float>(randoms.normal()));
+            put_number(bytes.data(), dtype, static_cast<size_t>(row * stride + i),
+                       static_cast<float>(randoms.normal()));
     input_matrix *in = new input_matrix{rows, k, stride, dtype, bytes, device_memory(bytes.size())};
     in->memory.put(bytes.data(), bytes.size());
     return in;
@@ -227,7 +242,8 @@ struct error_of_case {
     bool whole = true; // every number was written and is finite
 };
 
-// What a product may be wrong by, as a share of Σ|w·x|, and what its output's rounding adds as a share of itself.
+// What a product may be wrong by, as a share of Σ|w·x|, and what its output's rounding adds as a share of
+// itself.
 static double bound_of(enum dtype weight, enum dtype dtype, int64_t rows)
 {
     bool unpacked = weight != dtype && rows > 16;
@@ -259,7 +275,8 @@ static error_of_case compare(const weight &w, const input_matrix &in, const std:
         double truth = 0.0, size = 0.0;
         for (int64_t i = 0; i < w.on_device.k; i++) {
             double product = static_cast<double>(w.numbers[static_cast<size_t>(o * w.on_device.k + i)]) *
-                             static_cast<double>(number_at(in.bytes.data(), in.dtype, static_cast<size_t>(row * in.stride + i)));
+                             static_cast<double>(number_at(in.bytes.data(), in.dtype,
+                                                           static_cast<size_t>(row * in.stride + i)));
             truth += product;
             size += std::fabs(product);
         }
@@ -332,7 +349,8 @@ static bool same_alone(const product_call &call, const input_matrix &in, const o
         int64_t row = trial == 0 ? in.rows - 1 : below(in.rows);
         out_matrix *alone = make_out(1, out.n, out.dtype, false);
         size_t row_bytes = static_cast<size_t>(out.n) * size_of(out.dtype);
-        const unsigned char *before = out.before.data() + static_cast<size_t>(row * out.stride) * size_of(out.dtype);
+        const unsigned char *before =
+            out.before.data() + static_cast<size_t>(row * out.stride) * size_of(out.dtype);
         CUDA(cudaMemcpy(alone->memory.at(), before, row_bytes, cudaMemcpyHostToDevice));
         product_call one = call;
         one.in = in.memory.at() + static_cast<size_t>(row * in.stride) * size_of(in.dtype);
@@ -343,8 +361,9 @@ static bool same_alone(const product_call &call, const input_matrix &in, const o
         CUDA(product_run(context, &one, nullptr));
         CUDA(cudaDeviceSynchronize());
         std::vector<unsigned char> bytes = alone->memory.get();
-        bool same = memcmp(bytes.data(), after.data() + static_cast<size_t>(row * out.stride) * size_of(out.dtype),
-                           row_bytes) == 0;
+        bool same =
+            memcmp(bytes.data(), after.data() + static_cast<size_t>(row * out.stride) * size_of(out.dtype),
+                   row_bytes) == 0;
         delete alone;
         if (!same)
             return false;
@@ -369,17 +388,21 @@ static void product_case(enum dtype type, enum dtype dtype, int64_t rows, int64_
     bias_vector bias(n);
     product_call call = call_of(*in, dtype);
     call.count = 1;
-    call.outputs[0] = {w->on_device, with_bias ? reinterpret_cast<const float *>(bias.memory.at()) : nullptr,
-                       out->memory.at(), out_dtype, out->stride, accumulate};
+    call.outputs[0] = {
+        w->on_device,     with_bias ? reinterpret_cast<const float *>(bias.memory.at()) : nullptr,
+        out->memory.at(), out_dtype,
+        out->stride,      accumulate};
     CUDA(product_run(context, &call, nullptr));
     CUDA(cudaDeviceSynchronize());
     std::vector<unsigned char> after = out->memory.get();
-    error_of_case error = compare(*w, *in, with_bias ? bias.host : std::vector<float>(), accumulate, *out, after, dtype);
+    error_of_case error =
+        compare(*w, *in, with_bias ? bias.host : std::vector<float>(), accumulate, *out, after, dtype);
     bool good = error.whole && error.worst <= 1.0, gaps = gaps_untouched(*out, after), same = true;
     if (rows <= PRODUCT_FUSED_ROWS)
         same = same_alone(call, *in, *out, after);
     result(good && gaps && same, name,
-           words(error) + (gaps ? "" : "; WRITES BESIDE ITS OUTPUT") + (same ? "" : "; DIFFERS FROM THE ROW ALONE"));
+           words(error) + (gaps ? "" : "; WRITES BESIDE ITS OUTPUT") +
+               (same ? "" : "; DIFFERS FROM THE ROW ALONE"));
     delete w;
     delete in;
     delete out;
@@ -387,7 +410,8 @@ static void product_case(enum dtype type, enum dtype dtype, int64_t rows, int64_
 
 static void product_cases()
 {
-    static const int64_t rows[] = {1, 1, 2, 3, 5, 7, 8, 9, 13, 15, 16, 17, 31, 33, 64, 65, 100, 128, 257, 300};
+    static const int64_t rows[] = {1,  1,  2,  3,  5,  7,  8,   9,   13,  15,
+                                   16, 17, 31, 33, 64, 65, 100, 128, 257, 300};
     static const int64_t ns[] = {1, 15, 16, 17, 48, 133, 500, 1000};
     for (enum dtype type : all_types)
         for (enum dtype dtype : {DT_BF16, DT_F16})
@@ -429,8 +453,9 @@ static void mixed_case(int64_t rows)
 }
 
 // ---- norms and gates ----
-static std::vector<double> normed(const input_matrix &in, enum product_norm norm, const std::vector<float> &weight,
-                                  const std::vector<float> &bias, double eps)
+static std::vector<double> normed(const input_matrix &in, enum product_norm norm,
+                                  const std::vector<float> &weight, const std::vector<float> &bias,
+                                  double eps)
 {
     std::vector<double> x(static_cast<size_t>(in.k));
     double mean = 0.0, square = 0.0;
@@ -441,7 +466,8 @@ static std::vector<double> normed(const input_matrix &in, enum product_norm norm
         square += (v - mean) * (v - mean);
     double factor = 1.0 / std::sqrt(square / static_cast<double>(in.k) + eps);
     for (size_t i = 0; i < x.size(); i++)
-        x[i] = (x[i] - mean) * factor * static_cast<double>(weight[i]) + (bias.empty() ? 0.0 : static_cast<double>(bias[i]));
+        x[i] = (x[i] - mean) * factor * static_cast<double>(weight[i]) +
+               (bias.empty() ? 0.0 : static_cast<double>(bias[i]));
     return x;
 }
 
@@ -454,16 +480,18 @@ static double activation(enum product_gate gate, double x)
     return 0.5 * x * std::erfc(-x * 0.7071067811865476);
 }
 
-// One row: normed, multiplied by two weights, gated. The norm's result is rounded once to dtype, which is most
-// of the error.
-static void layer_case(enum dtype type, enum dtype dtype, enum product_norm norm, enum product_gate gate, int64_t k)
+// One row: normed, multiplied by two weights, gated. The norm's result is rounded once to dtype, which is
+// most of the error.
+static void layer_case(enum dtype type, enum dtype dtype, enum product_norm norm, enum product_gate gate,
+                       int64_t k)
 {
     static const char *const norms[] = {"no norm", "RMS norm", "layer norm"};
     static const char *const gates[] = {"no gate", "SiLU", "GELU (tanh)", "GELU (erf)"};
     char name[200];
     enum dtype in_dtype = norm != PRODUCT_NORM_NONE && below(2) ? DT_F32 : dtype;
-    snprintf(name, sizeof name, "%s, %s from %s, %s and %s, %lld columns", dtype_info(type)->name, dtype_info(dtype)->name,
-             dtype_info(in_dtype)->name, norms[norm], gates[gate], static_cast<long long>(k));
+    snprintf(name, sizeof name, "%s, %s from %s, %s and %s, %lld columns", dtype_info(type)->name,
+             dtype_info(dtype)->name, dtype_info(in_dtype)->name, norms[norm], gates[gate],
+             static_cast<long long>(k));
     if (!strstr(name, wanted))
         return;
     int64_t n = 1 + below(900);
@@ -480,14 +508,17 @@ static void layer_case(enum dtype type, enum dtype dtype, enum product_norm norm
     call.norm_bias = biased ? reinterpret_cast<const float *>(norm_bias.memory.at()) : nullptr;
     call.gate = gate;
     for (int i = 0; i < 2; i++)
-        call.outputs[i] = {w[i]->on_device, biased ? reinterpret_cast<const float *>(bias.memory.at()) : nullptr,
-                           out[i]->memory.at(), DT_F32, out[i]->stride, false};
+        call.outputs[i] = {
+            w[i]->on_device,     biased ? reinterpret_cast<const float *>(bias.memory.at()) : nullptr,
+            out[i]->memory.at(), DT_F32,
+            out[i]->stride,      false};
     if (gate != PRODUCT_GATE_NONE)
         call.outputs[0].out = nullptr;
     bool fuses = product_fuses(context, &call);
     CUDA(product_run(context, &call, nullptr));
     CUDA(cudaDeviceSynchronize());
-    std::vector<double> x = normed(*in, norm, norm_weight.host, biased ? norm_bias.host : std::vector<float>(), 1e-5f);
+    std::vector<double> x =
+        normed(*in, norm, norm_weight.host, biased ? norm_bias.host : std::vector<float>(), 1e-5f);
     for (size_t i = 0; norm == PRODUCT_NORM_NONE && i < x.size(); i++)
         x[i] = static_cast<double>(number_at(in->bytes.data(), in->dtype, i));
     double squares = 0.0, true_squares = 0.0;
@@ -497,7 +528,8 @@ static void layer_case(enum dtype type, enum dtype dtype, enum product_norm norm
         for (int i = 0; i < 2; i++) {
             sums[i] = biased ? static_cast<double>(bias.host[static_cast<size_t>(o)]) : 0.0;
             for (int64_t c = 0; c < k; c++)
-                sums[i] += x[static_cast<size_t>(c)] * static_cast<double>(w[i]->numbers[static_cast<size_t>(o * k + c)]);
+                sums[i] += x[static_cast<size_t>(c)] *
+                           static_cast<double>(w[i]->numbers[static_cast<size_t>(o * k + c)]);
         }
         double truth = gate == PRODUCT_GATE_NONE ? sums[1] : activation(gate, sums[0]) * sums[1];
         double got = static_cast<double>(number_at(after[1].data(), DT_F32, static_cast<size_t>(o)));
@@ -527,9 +559,12 @@ static void layer_cases()
 {
     for (enum dtype type : all_types)
         for (enum dtype dtype : {DT_BF16, DT_F16}) {
-            layer_case(type, dtype, PRODUCT_NORM_RMS, static_cast<enum product_gate>(below(4)), random_k(type, false));
-            layer_case(type, dtype, PRODUCT_NORM_LAYER, static_cast<enum product_gate>(below(4)), random_k(type, false));
-            layer_case(type, dtype, PRODUCT_NORM_NONE, static_cast<enum product_gate>(1 + below(3)), random_k(type, false));
+            layer_case(type, dtype, PRODUCT_NORM_RMS, static_cast<enum product_gate>(below(4)),
+                       random_k(type, false));
+            layer_case(type, dtype, PRODUCT_NORM_LAYER, static_cast<enum product_gate>(below(4)),
+                       random_k(type, false));
+            layer_case(type, dtype, PRODUCT_NORM_NONE, static_cast<enum product_gate>(1 + below(3)),
+                       random_k(type, false));
         }
 }
 
@@ -550,8 +585,9 @@ static void unpack_case(enum dtype type, enum dtype out_dtype)
     bool by_list = below(2);
     int64_t first = below(n), many = by_list ? listed : n - first;
     out_matrix *out = make_out(many, k, out_dtype, false);
-    CUDA(product_unpack(&w->on_device, by_list ? reinterpret_cast<const int32_t *>(row_numbers.at()) : nullptr, first,
-                        many, scale, out->memory.at(), out_dtype, out->stride, nullptr));
+    CUDA(product_unpack(&w->on_device,
+                        by_list ? reinterpret_cast<const int32_t *>(row_numbers.at()) : nullptr, first, many,
+                        scale, out->memory.at(), out_dtype, out->stride, nullptr));
     CUDA(cudaDeviceSynchronize());
     std::vector<unsigned char> after = out->memory.get();
     double worst = 0.0;
@@ -559,10 +595,13 @@ static void unpack_case(enum dtype type, enum dtype out_dtype)
     for (int64_t i = 0; i < many; i++)
         for (int64_t c = 0; c < k; c++) {
             int64_t row = by_list ? rows[static_cast<size_t>(i)] : first + i;
-            double truth = static_cast<double>(w->numbers[static_cast<size_t>(row * k + c)]) * static_cast<double>(scale);
-            double got = static_cast<double>(number_at(after.data(), out_dtype, static_cast<size_t>(i * out->stride + c)));
+            double truth = static_cast<double>(w->numbers[static_cast<size_t>(row * k + c)]) *
+                           static_cast<double>(scale);
+            double got = static_cast<double>(
+                number_at(after.data(), out_dtype, static_cast<size_t>(i * out->stride + c)));
             whole &= std::isfinite(got) != 0;
-            worst = std::max(worst, std::fabs(got - truth) / (rounding_of(out_dtype) * std::fabs(truth) + 1e-6));
+            worst =
+                std::max(worst, std::fabs(got - truth) / (rounding_of(out_dtype) * std::fabs(truth) + 1e-6));
         }
     bool gaps = gaps_untouched(*out, after);
     char note[100];
@@ -573,7 +612,8 @@ static void unpack_case(enum dtype type, enum dtype out_dtype)
 }
 
 // ---- overlap and graphs ----
-// A chain of products that read each other's outputs must not depend on whether each waits for the one before.
+// A chain of products that read each other's outputs must not depend on whether each waits for the one
+// before.
 static void chain_case(enum dtype type)
 {
     std::string name = std::string("a chain of products, ") + dtype_info(type)->name;
@@ -664,8 +704,10 @@ static void refusals()
     for (const product_call &call : bad)
         refused += product_run(context, &call, nullptr) == cudaErrorInvalidValue;
     CUDA(cudaDeviceSynchronize());
-    result(refused == 9 && out->memory.get() == out->before, "bad calls are refused", std::to_string(refused) + " of 9");
-    result(product_stride(DT_Q4_K, 100) == 0 && product_stride(DT_Q8_0, 33) == 0 && product_stride(DT_COUNT, 32) == 0,
+    result(refused == 9 && out->memory.get() == out->before, "bad calls are refused",
+           std::to_string(refused) + " of 9");
+    result(product_stride(DT_Q4_K, 100) == 0 && product_stride(DT_Q8_0, 33) == 0 &&
+               product_stride(DT_COUNT, 32) == 0,
            "rows that are no whole blocks have no stride", "");
     delete w;
     delete in;
