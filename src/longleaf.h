@@ -329,9 +329,9 @@ ll_status ll_session_score(ll_session *session, const ll_token *tokens, size_t c
 
 typedef struct ll_document_options {
     size_t size;
-    const char *kind;     /* "text", "markdown", "pdf"; NULL: found out from the content */
+    const char *kind;     /* "text", "markdown", "pdf", "html" …; NULL: found out from the content */
     const char *encoding; /* iconv name; NULL: found out */
-    size_t max_bytes;     /* 0: 1 GiB; more is refused, never cut */
+    size_t max_bytes;     /* of a file, and unpacked of archives; 0: 1 GiB; more is refused, never cut */
     const char *password; /* of a PDF; NULL: none */
 } ll_document_options;
 
@@ -341,7 +341,16 @@ typedef struct ll_document_info {
     uint64_t source_bytes;   /* of the files read        */
     size_t files, pages, sections, paragraphs;
     size_t unread_pages;     /* pages without text (scans): named in notes */
+    size_t skipped;          /* files and parts that could not be read: named in notes */
 } ll_document_info;
+
+typedef struct ll_file {
+    const char *name; /* as shown to a person */
+    const char *kind;
+    uint64_t first_byte, last_byte; /* of the normalised text, last exclusive */
+    uint64_t source_bytes;
+    size_t pages;
+} ll_file;
 
 typedef struct ll_section {
     const char *title;
@@ -350,15 +359,10 @@ typedef struct ll_section {
     size_t first_page, last_page;   /* from 1; 0 when there are no pages */
 } ll_section;
 
-typedef struct ll_file {
-    const char *name; /* as it was named; "" for a text */
-    uint64_t first_byte, last_byte; /* of the normalised text, last exclusive */
-    size_t pages;
-} ll_file;
-
 void ll_document_options_init(ll_document_options *options);
-/* Reads all paths, in order, into one document; "-" is standard input. A path that cannot be read
- * fails the call with LL_UNREADABLE, LL_NOT_FOUND or LL_IO and names it. */
+/* Reads all paths, in order, into one document; "-" is standard input, folders and archives give many files.
+ * A path that cannot be read fails the call with LL_UNREADABLE, LL_NOT_FOUND or LL_IO and names it; what
+ * cannot be read inside of a folder or an archive is skipped, counted and named in the notes. */
 ll_status ll_document_open(const char *const *paths, size_t count, const ll_document_options *options,
                            const ll_run *run, ll_document **ret, ll_error *error);
 ll_status ll_document_from_text(const char *text, size_t length, const ll_document_options *options,
@@ -367,6 +371,9 @@ void ll_document_close(ll_document *document);
 ll_status ll_document_get_info(const ll_document *document, ll_document_info *ret);
 ll_status ll_document_get_file(const ll_document *document, size_t file, ll_file *ret);
 ll_status ll_document_get_section(const ll_document *document, size_t section, ll_section *ret);
+/* Where in its file a byte of the text stands; LL_NOT_FOUND when unknown (PDF, packed documents). */
+ll_status ll_document_get_source(const ll_document *document, uint64_t byte, size_t *ret_file,
+                                 uint64_t *ret_source_byte);
 const char *ll_document_text(const ll_document *document, size_t *ret_length);
 size_t ll_document_note_count(const ll_document *document);               /* things a person must know */
 const char *ll_document_note(const ll_document *document, size_t note);

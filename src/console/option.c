@@ -34,7 +34,9 @@ static const char *const kv_types[] = {"f32", "f16", "bf16", "q8_0", NULL};
 static const char *const methods[] = {"auto", "whole", "select", "tree", "refine", "extractive", NULL};
 static const char *const lengths[] = {"short", "medium", "long", NULL};
 static const char *const keys[] = {"emacs", "vi", NULL};
-static const char *const kinds[] = {"text", "markdown", "pdf", NULL};
+static const char *const kinds[] = {"text", "markdown", "pdf",      "html", "docx",    "odt",
+                                    "epub", "pptx",     "notebook", "mail", "mbox",    "table",
+                                    "json", "jsonl",    "log",      "code", "archive", NULL};
 
 static const struct option_row rows[OPTION_COUNT] = {
     [OPTION_MODEL] = {"model", 'm', PATH_OF("MODEL"), ANYWHERE, COMPUTES | TOKENS | INFO,

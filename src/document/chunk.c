@@ -154,7 +154,7 @@ static int strength_at(const struct chunker *c, size_t i)
     const struct doc_sentence *s = &d->sentences[i];
     const struct doc_paragraph *p = &d->paragraphs[s->paragraph];
     if (s->paragraph == d->sentences[i - 1].paragraph)
-        return p->kind == PARAGRAPH_CODE || p->kind == PARAGRAPH_CONTENTS ? CUT_LINE : CUT_SENTENCE;
+        return p->kind != PARAGRAPH_PROSE && p->kind != PARAGRAPH_HEADING ? CUT_LINE : CUT_SENTENCE;
     if (p->kind == PARAGRAPH_HEADING)
         return CUT_HEADING + (d->sections[p->section].level < 16 ? 16 - d->sections[p->section].level : 0);
     /* A heading stays with its first paragraph. */

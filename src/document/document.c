@@ -59,26 +59,58 @@ static const char *tail_of(const char *name)
     return slash && slash[1] ? slash + 1 : name;
 }
 
-static ll_status append(struct ll_document *d, struct reading *reading, const ll_run *run, ll_error *error)
+static bool copy_origins(struct ll_document *d, const struct origin_list *origins, struct doc_file *file)
+{
+    file->first_origin = d->origin_count;
+    file->origin_count = origins->count;
+    if (!mem_grow((void **)&d->origins, &d->origin_capacity, d->origin_count + origins->count,
+                  sizeof *d->origins))
+        return false;
+    if (origins->count)
+        memcpy(d->origins + d->origin_count, origins->items, origins->count * sizeof *d->origins);
+    d->origin_count += origins->count;
+    return true;
+}
+
+/* The text of one file into the document's; files are an empty line apart. */
+static void append_text(struct ll_document *d, struct reading *reading)
 {
     if (d->text.length && !d->text.failed) {
         if (d->text.text[d->text.length - 1] != '\n')
             strbuf_putc(&d->text, '\n');
         strbuf_putc(&d->text, '\n');
     }
-    struct doc_file file = {.first = d->text.length, .first_page = d->page_count, .kind = reading->kind};
     if (d->file_count == 0 && d->text.length == 0) {
         d->text = reading->text; /* spares a copy of the commonest case */
         reading->text = (struct strbuf){0};
     } else {
         strbuf_append(&d->text, strbuf_text(&reading->text), reading->text.length);
     }
+}
+
+struct opening {
+    struct ll_document *document;
+    const ll_run *run;
+};
+
+static ll_status append(void *user, struct reading *reading, ll_error *error)
+{
+    const struct opening *opening = user;
+    struct ll_document *d = opening->document;
+    struct doc_file file = {.first_page = d->page_count,
+                            .page_count = reading->pages.count,
+                            .source_bytes = reading->source_bytes,
+                            .kind = reading->kind};
+    size_t length = reading->text.length;
+    append_text(d, reading);
+    file.first = d->text.length - length;
     file.last = d->text.length;
-    file.page_count = reading->pages.count;
     if (d->text.failed || !copy_pages(d, &reading->pages, file.first) ||
+        !copy_origins(d, &reading->origins, &file) ||
         !mem_grow((void **)&d->files, &d->file_capacity, d->file_count + 1, sizeof *d->files))
         return error_nomem(error, "document", d->text.length);
-    LL_TRY(segment_file(d, &file, strbuf_text(&reading->title), tail_of(reading->name), run, error));
+    LL_TRY(segment_file(d, &file, &reading->marks, strbuf_text(&reading->title), tail_of(reading->name),
+                        opening->run, error));
     file.name = d->titles.length;
     strbuf_puts(&d->titles, reading->name);
     strbuf_putc(&d->titles, '\0');
@@ -100,14 +132,31 @@ static ll_status finish(struct ll_document *d, ll_error *error)
     return LL_OK;
 }
 
-static ll_status add_path(struct ll_document *d, const char *path, const ll_document_options *options,
-                          const ll_run *run, ll_error *error)
+/* paths: NULL for the text. */
+static ll_status build(const char *const *paths, size_t count, const char *text, size_t length,
+                       const ll_document_options *options, const ll_run *run, ll_document **ret,
+                       ll_error *error)
 {
-    struct reading reading = {.notes = &d->notes};
-    ll_status status = source_read(path, options, run, &reading, error);
+    struct ll_document *d = mem_new(1, sizeof *d);
+    if (!d)
+        return error_nomem(error, "document", sizeof *d);
+    struct opening opening = {d, run};
+    struct source_call call = {.options = options,
+                               .run = run,
+                               .notes = &d->notes,
+                               .take = append,
+                               .user = &opening,
+                               .allowance = allowance_of(options)};
+    ll_status status = paths ? LL_OK : source_read_text(&call, text, length, error);
+    for (size_t i = 0; paths && i < count && status == LL_OK; i++)
+        status = source_read(&call, paths[i], error);
+    d->skipped = call.skipped;
     if (status == LL_OK)
-        status = append(d, &reading, run, error);
-    reading_fini(&reading);
+        status = finish(d, error);
+    if (status == LL_OK)
+        *ret = d;
+    else
+        ll_document_close(d);
     return status;
 }
 
@@ -119,19 +168,7 @@ ll_status ll_document_open(const char *const *paths, size_t count, const ll_docu
     LL_TRY(run_check(run, error));
     if (count == 0)
         return error_set(error, LL_ARGUMENT, "document", "no document was named");
-    struct ll_document *d = mem_new(1, sizeof *d);
-    if (!d)
-        return error_nomem(error, "document", sizeof *d);
-    ll_status status = LL_OK;
-    for (size_t i = 0; i < count && status == LL_OK; i++)
-        status = add_path(d, paths[i], &checked, run, error);
-    if (status == LL_OK)
-        status = finish(d, error);
-    if (status == LL_OK)
-        *ret = d;
-    else
-        ll_document_close(d);
-    return status;
+    return build(paths, count, NULL, 0, &checked, run, ret, error);
 }
 
 ll_status ll_document_from_text(const char *text, size_t length, const ll_document_options *options,
@@ -139,21 +176,7 @@ ll_status ll_document_from_text(const char *text, size_t length, const ll_docume
 {
     ll_document_options checked;
     LL_TRY(check_options(options, &checked, error));
-    struct ll_document *d = mem_new(1, sizeof *d);
-    if (!d)
-        return error_nomem(error, "document", sizeof *d);
-    struct reading reading = {.notes = &d->notes};
-    ll_status status = source_read_text(text, length, &checked, NULL, &reading, error);
-    if (status == LL_OK)
-        status = append(d, &reading, NULL, error);
-    reading_fini(&reading);
-    if (status == LL_OK)
-        status = finish(d, error);
-    if (status == LL_OK)
-        *ret = d;
-    else
-        ll_document_close(d);
-    return status;
+    return build(NULL, 0, text, length, &checked, NULL, ret, error);
 }
 
 void ll_document_close(ll_document *d)
@@ -163,6 +186,7 @@ void ll_document_close(ll_document *d)
     strbuf_fini(&d->text);
     strbuf_fini(&d->titles);
     strbuf_fini(&d->title);
+    mem_free(d->origins);
     mem_free(d->files);
     mem_free(d->pages);
     mem_free(d->sections);
@@ -288,16 +312,8 @@ ll_status ll_document_get_info(const ll_document *d, ll_document_info *ret)
         .sections = d->section_count,
         .paragraphs = d->paragraph_count,
         .unread_pages = d->unread_pages,
+        .skipped = d->skipped,
     };
-    return LL_OK;
-}
-
-ll_status ll_document_get_file(const ll_document *d, size_t file, ll_file *ret)
-{
-    if (file >= d->file_count)
-        return LL_NOT_FOUND;
-    const struct doc_file *f = &d->files[file];
-    *ret = (ll_file){d->titles.text + f->name, f->first, f->last, f->page_count};
     return LL_OK;
 }
 
@@ -309,6 +325,41 @@ ll_status ll_document_get_section(const ll_document *d, size_t section, ll_secti
     *ret = (ll_section){
         .title = d->titles.text + s->title, .level = s->level, .first_byte = s->first, .last_byte = s->last};
     document_pages(d, s->first, s->last, &ret->first_page, &ret->last_page);
+    return LL_OK;
+}
+
+ll_status ll_document_get_file(const ll_document *d, size_t file, ll_file *ret)
+{
+    if (file >= d->file_count)
+        return LL_NOT_FOUND;
+    const struct doc_file *f = &d->files[file];
+    *ret = (ll_file){.name = d->titles.text + f->name,
+                     .kind = kind_name(f->kind),
+                     .first_byte = f->first,
+                     .last_byte = f->last,
+                     .source_bytes = f->source_bytes,
+                     .pages = f->page_count};
+    return LL_OK;
+}
+
+ll_status ll_document_get_source(const ll_document *d, uint64_t byte, size_t *ret_file,
+                                 uint64_t *ret_source_byte)
+{
+    if (byte >= d->text.length)
+        return LL_NOT_FOUND;
+    const struct doc_file *file = document_file(d, (size_t)byte);
+    size_t low = file->first_origin, high = low + file->origin_count;
+    if (byte < file->first || low == high || d->origins[low].text > byte - file->first)
+        return LL_NOT_FOUND;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (d->origins[middle].text <= byte - file->first)
+            low = middle;
+        else
+            high = middle;
+    }
+    *ret_file = (size_t)(file - d->files);
+    *ret_source_byte = d->origins[low].source + (byte - file->first - d->origins[low].text);
     return LL_OK;
 }
 

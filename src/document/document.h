@@ -9,12 +9,15 @@
 #include "base/strbuf.h"
 #include "readers/kind.h"
 #include "readers/notes.h"
+#include "readers/reading.h"
 #include "longleaf.h"
 
 struct doc_file {
     size_t first, last;
     size_t first_page, page_count; /* index into pages; no pages: count 0 */
     size_t section;                /* the section that is the file */
+    size_t first_origin, origin_count;
+    uint64_t source_bytes;
     enum kind kind;
     size_t name; /* in titles: as it was named */
 };
@@ -28,7 +31,14 @@ struct doc_section {
     size_t parent;              /* itself for a file */
 };
 
-enum paragraph_kind { PARAGRAPH_PROSE, PARAGRAPH_HEADING, PARAGRAPH_CODE, PARAGRAPH_CONTENTS };
+/* LINES: rows of tables, logs and the like: each line says something of its own. */
+enum paragraph_kind {
+    PARAGRAPH_PROSE,
+    PARAGRAPH_HEADING,
+    PARAGRAPH_CODE,
+    PARAGRAPH_CONTENTS,
+    PARAGRAPH_LINES
+};
 
 struct doc_paragraph {
     size_t first, last; /* blank lines between paragraphs belong to none */
@@ -53,8 +63,10 @@ struct ll_document {
     size_t paragraph_count, paragraph_capacity;
     struct doc_sentence *sentences;
     size_t sentence_count, sentence_capacity;
+    struct reading_origin *origins; /* text bytes counted from the beginning of their file's text */
+    size_t origin_count, origin_capacity;
     struct notes notes;
-    size_t unread_pages;
+    size_t unread_pages, skipped;
     uint64_t source_bytes;
     char encoding[40];
 };

@@ -123,7 +123,7 @@ static double score_at(const struct ll_document *d, const struct terms *terms, s
     const struct doc_sentence *s = &d->sentences[index];
     const struct doc_paragraph *p = &d->paragraphs[s->paragraph];
     double score = keysentence_score(terms, d->text.text + s->first, s->last - s->first);
-    if (p->kind != PARAGRAPH_PROSE)
+    if (p->kind != PARAGRAPH_PROSE && p->kind != PARAGRAPH_LINES)
         return score * (p->kind == PARAGRAPH_HEADING ? 0.05 : 0.02);
     bool first_in_paragraph = index == 0 || d->sentences[index - 1].paragraph != s->paragraph;
     bool after_heading =

@@ -17,6 +17,9 @@ struct segmenter {
     const char *text;
     struct doc_file *file;
     struct outline outline;
+    enum structure structure;
+    const struct mark_list *marks;
+    size_t next_mark;
     bool fences_done; /* no closing fence follows any more */
     bool failed;
     const ll_run *run;
@@ -94,7 +97,7 @@ static size_t take_underlined(struct segmenter *s, size_t first, size_t last)
     if (!heading_underline(s->text + end + 1, under_end - end - 1, end - first, &level))
         return first;
     struct heading heading = {HEADING_MARKDOWN + level - 1, 0, end - first, level == 1};
-    if (s->file->kind != KIND_MARKDOWN && !heading_numbered(s->text + first, end - first, &heading))
+    if (s->structure != STRUCTURE_MARKDOWN && !heading_numbered(s->text + first, end - first, &heading))
         heading = (struct heading){HEADING_CAPITALS + level - 1, 0, end - first, level == 1};
     while (heading.first < heading.last && s->text[first + heading.first] == ' ')
         heading.first++;
@@ -149,6 +152,10 @@ static void add_pdf_block(struct segmenter *s, size_t first, size_t last)
 static void add_block(struct segmenter *s, size_t first, size_t last)
 {
     struct heading heading;
+    if (s->structure == STRUCTURE_MARKED) {
+        add_prose(s, first, last);
+        return;
+    }
     size_t rest = take_underlined(s, first, last);
     if (rest > first) {
         if (rest < last)
@@ -156,7 +163,7 @@ static void add_block(struct segmenter *s, size_t first, size_t last)
         return;
     }
     bool single = line_end(s, first, last) >= last;
-    if (s->file->kind == KIND_MARKDOWN) {
+    if (s->structure == STRUCTURE_MARKDOWN) {
         add_prose(s, first, last);
     } else if (single && heading_alone(s->text + first, last - first, &heading)) {
         add_heading(s, first, last, &heading, first);
@@ -195,12 +202,39 @@ static size_t fence_end(struct segmenter *s, size_t first, char mark)
     return 0;
 }
 
+/* Lines that the reader has marked; returns where they end, 0 when there is no mark at this line. */
+static size_t take_marked_lines(struct segmenter *s, size_t at, size_t *block)
+{
+    static const enum paragraph_kind kinds[] = {
+        [MARK_HEADING] = PARAGRAPH_HEADING, [MARK_CODE] = PARAGRAPH_CODE, [MARK_LINES] = PARAGRAPH_LINES};
+    size_t base = s->file->first;
+    while (s->next_mark < s->marks->count && base + s->marks->items[s->next_mark].first < at)
+        s->next_mark++; /* begins inside of a line: no mark of lines */
+    const struct reading_mark *mark = s->next_mark < s->marks->count ? &s->marks->items[s->next_mark] : NULL;
+    if (!mark || base + mark->first != at || mark->last <= mark->first || base + mark->last > s->file->last)
+        return 0;
+    s->next_mark++;
+    if (*block != SIZE_MAX)
+        add_block(s, *block, at - 1);
+    *block = SIZE_MAX;
+    if (mark->kind == MARK_HEADING) {
+        struct heading heading = {HEADING_MARKDOWN + mark->level - 1, mark->title, mark->title_end,
+                                  mark->level == 1};
+        add_heading(s, at, base + mark->last, &heading, base);
+    } else {
+        add_paragraph(s, at, base + mark->last, kinds[mark->kind]);
+    }
+    return base + mark->last;
+}
+
 /* A line that is a span by itself; returns its end, 0 when it is an ordinary line. */
 static size_t take_special_line(struct segmenter *s, size_t at, size_t end, size_t *block)
 {
     struct heading heading;
     char mark;
-    if (s->file->kind != KIND_MARKDOWN)
+    if (s->structure == STRUCTURE_MARKED && s->marks)
+        return take_marked_lines(s, at, block);
+    if (s->structure != STRUCTURE_MARKDOWN)
         return 0;
     bool fence = !s->fences_done && is_fence(s, at, end, &mark);
     size_t close = fence ? fence_end(s, at, mark) : 0;
@@ -305,10 +339,15 @@ static ll_status find_sentences(struct segmenter *s, size_t first_paragraph, ll_
     return check(s, s->file->last, error);
 }
 
-ll_status segment_file(struct ll_document *document, struct doc_file *file, const char *title,
-                       const char *name, const ll_run *run, ll_error *error)
+ll_status segment_file(struct ll_document *document, struct doc_file *file, const struct mark_list *marks,
+                       const char *title, const char *name, const ll_run *run, ll_error *error)
 {
-    struct segmenter s = {.document = document, .text = document->text.text, .file = file, .run = run};
+    struct segmenter s = {.document = document,
+                          .text = document->text.text,
+                          .file = file,
+                          .structure = kind_structure(file->kind),
+                          .marks = marks,
+                          .run = run};
     size_t first_paragraph = document->paragraph_count;
     ll_status status = find_paragraphs(&s, error);
     if (status == LL_OK && !outline_build(&s.outline, document, file, first_paragraph, title, name))

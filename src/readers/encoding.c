@@ -34,6 +34,24 @@ static ll_status check(const struct decoding *d)
     return LL_OK;
 }
 
+/* ---- surrogates ------------------------------------------------------------------------------ */
+
+static int32_t surrogate(const char *text, size_t length, unsigned char lead_bits)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    if (length < 3 || s[0] != 0xED || (s[1] & 0xF0) != lead_bits || (s[2] & 0xC0) != 0x80)
+        return -1;
+    return 0xD000 | (s[1] & 0x3F) << 6 | (s[2] & 0x3F);
+}
+
+/* CESU-8 writes a character above U+FFFF as two surrogates of three bytes each. */
+static int32_t cesu_pair(const char *text, size_t length)
+{
+    int32_t high = surrogate(text, length, 0xA0);
+    int32_t low = high < 0 || length < 6 ? -1 : surrogate(text + 3, length - 3, 0xB0);
+    return low < 0 ? UTF8_BAD : 0x10000 + ((high & 0x3FF) << 10) + (low & 0x3FF);
+}
+
 /* ---- what the bytes look like ---------------------------------------------------------------- */
 
 struct census {
@@ -64,6 +82,11 @@ static ll_status take_census(const struct decoding *d, struct census *ret)
             next_check = i + STEP;
         }
         int32_t code = utf8_decode(d->bytes + i, d->length - i, &step);
+        if (code == UTF8_BAD && surrogate(d->bytes + i, d->length - i, 0xA0) >= 0) {
+            code = cesu_pair(d->bytes + i, d->length - i); /* even a lone half speaks for UTF-8 */
+            step = code == UTF8_BAD ? 3 : 6;
+            code = 0x10000;
+        }
         ret->nul_even += code == 0 && i % 2 == 0;
         ret->nul_odd += code == 0 && i % 2 == 1;
         ret->controls +=
@@ -77,16 +100,21 @@ static ll_status take_census(const struct decoding *d, struct census *ret)
 }
 
 /* Half of the bytes of UTF-16 Latin text are NUL, nearly all at one parity. */
-static const char *utf16_by_parity(const struct census *census, size_t length)
+static const char *utf16_by_parity(const struct census *census, const char *bytes, size_t length)
 {
     size_t pairs = length / 2;
     if (pairs < 2 || length % 2 != 0)
         return NULL;
-    if (census->nul_odd * 10 >= pairs * 3 && census->nul_even * 10 <= census->nul_odd)
-        return "UTF-16LE";
-    if (census->nul_even * 10 >= pairs * 3 && census->nul_odd * 10 <= census->nul_even)
-        return "UTF-16BE";
-    return NULL;
+    bool little = census->nul_odd * 10 >= pairs * 3 && census->nul_even * 10 <= census->nul_odd;
+    bool big = census->nul_even * 10 >= pairs * 3 && census->nul_odd * 10 <= census->nul_even;
+    size_t controls = 0;
+    for (size_t i = 0; (little || big) && i + 1 < length; i += 2) {
+        unsigned char high = (unsigned char)bytes[i + little], low = (unsigned char)bytes[i + !little];
+        controls += high == 0 && low < 0x20 && (low < 0x07 || low > 0x0D) && low != 0x1B;
+    }
+    if (controls * 20 > pairs) /* columns of small numbers */
+        return NULL;
+    return little ? "UTF-16LE" : big ? "UTF-16BE" : NULL;
 }
 
 static const char *by_mark(const char *bytes, size_t length, size_t *ret_mark)
@@ -127,22 +155,6 @@ static void put_code(struct decoding *d, int32_t code, int32_t previous)
         strbuf_putc(d->out, (char)code);
     else
         strbuf_append(d->out, utf8, utf8_encode(code, utf8));
-}
-
-static int32_t surrogate(const char *text, size_t length, unsigned char lead_bits)
-{
-    const unsigned char *s = (const unsigned char *)text;
-    if (length < 3 || s[0] != 0xED || (s[1] & 0xF0) != lead_bits || (s[2] & 0xC0) != 0x80)
-        return -1;
-    return 0xD000 | (s[1] & 0x3F) << 6 | (s[2] & 0x3F);
-}
-
-/* CESU-8 writes a character above U+FFFF as two surrogates of three bytes each. */
-static int32_t cesu_pair(const char *text, size_t length)
-{
-    int32_t high = surrogate(text, length, 0xA0);
-    int32_t low = high < 0 || length < 6 ? -1 : surrogate(text + 3, length - 3, 0xB0);
-    return low < 0 ? UTF8_BAD : 0x10000 + ((high & 0x3FF) << 10) + (low & 0x3FF);
 }
 
 /* A broken character is replaced once, not once for each of its bytes. */
@@ -253,6 +265,15 @@ static bool detect(const struct decoding *d, char *encoding)
     return found && encoding[0] && strcmp(encoding, "UTF-8") != 0 && strcmp(encoding, "ASCII") != 0;
 }
 
+bool encoding_is_known(const char *name)
+{
+    iconv_t handle = iconv_open("UTF-8", name);
+    if (handle == (iconv_t)-1)
+        return false;
+    iconv_close(handle);
+    return true;
+}
+
 /* ---- the ladder ------------------------------------------------------------------------------ */
 
 /* A tenth of compressed or random bytes are controls; no encoding of text that is neither UTF-8 nor
@@ -263,11 +284,21 @@ static bool is_binary(const struct census *census, size_t length)
            (census->bad > census->good && census->controls * 50 > length);
 }
 
+bool encoding_looks_binary(const char *bytes, size_t length)
+{
+    struct strbuf none = {0};
+    const struct decoding d = {.bytes = bytes, .length = length, .out = &none};
+    struct census census;
+    size_t mark;
+    return !by_mark(bytes, length, &mark) && take_census(&d, &census) == LL_OK &&
+           !utf16_by_parity(&census, bytes, length & ~(size_t)1) && is_binary(&census, length);
+}
+
 static ll_status refuse_binary(const struct decoding *d)
 {
-    return error_set(
-        d->error, LL_UNREADABLE, "encoding",
-        "%s is not text: its bytes are those of a binary file; give a text, Markdown or PDF file", d->name);
+    return error_set(d->error, LL_UNREADABLE, "encoding",
+                     "%s is not text: its bytes are those of a binary file of no kind that can be read",
+                     d->name);
 }
 
 static ll_status decode_guessed(struct decoding *d, const struct census *census, char *encoding)
@@ -323,7 +354,7 @@ static ll_status decode_any(struct decoding *d, const char *forced, char *encodi
     }
     LL_TRY(take_census(d, &census));
     if (!found)
-        found = utf16_by_parity(&census, d->length);
+        found = utf16_by_parity(&census, d->bytes, d->length);
     if (found) {
         snprintf(encoding, NAME_SIZE, "%s", found);
         LL_TRY(put_converted(d, found, mark, false, &done));

@@ -6,6 +6,8 @@
 #ifndef READERS_ENCODING_H
 #define READERS_ENCODING_H
 
+#include <stdbool.h>
+
 #include "base/strbuf.h"
 #include "readers/notes.h"
 #include "longleaf.h"
@@ -16,5 +18,9 @@
 ll_status encoding_decode(const char *bytes, size_t length, const char *forced, const char *name,
                           const ll_cancel *cancel, struct strbuf *out, char *encoding, struct notes *notes,
                           ll_error *error);
+
+/* Whether the bytes are those of no text in any encoding; a part of a file will do. */
+bool encoding_looks_binary(const char *bytes, size_t length);
+bool encoding_is_known(const char *name); /* to iconv */
 
 #endif

@@ -32,7 +32,7 @@ void page_list_fini(struct page_list *list)
     *list = (struct page_list){0};
 }
 
-static bool page_push(struct page_list *list, size_t start)
+bool page_list_add(struct page_list *list, size_t start)
 {
     if (!mem_grow((void **)&list->starts, &list->capacity, list->count + 1, sizeof *list->starts) ||
         !mem_grow((void **)&list->letters, &list->letter_capacity, list->count + 1, sizeof *list->letters))
@@ -249,7 +249,7 @@ static bool begin_pages(struct cleaner *c, struct writing *w, const struct page_
         }
         /* A page begins where its first byte will stand: after the line end that is still due. */
         size_t due = !w->any || w->joined ? 0 : w->blank ? 2 : 1;
-        if (!page_push(c->pages, c->out->length + due))
+        if (!page_list_add(c->pages, c->out->length + due))
             return false;
     }
     return true;
@@ -329,7 +329,7 @@ static ll_status clean(struct cleaner *c, ll_error *error)
         return error_nomem(error, "pages", c->length);
     LL_TRY(write_all(c, error));
     while (c->pages->count < pages) /* blank pages at the end */
-        if (!page_push(c->pages, c->out->length))
+        if (!page_list_add(c->pages, c->out->length))
             return error_nomem(error, "pages", pages);
     strbuf_putc(c->out, '\n');
     return c->out->failed ? error_nomem(error, "pages", c->length) : LL_OK;

@@ -14,6 +14,7 @@ struct page_list {   /* zero-initialised storage is empty */
     size_t count, capacity, letter_capacity;
 };
 
+bool page_list_add(struct page_list *list, size_t start); /* false: no memory */
 void page_list_fini(struct page_list *list);
 /* Form feeds end pages; a last page without one counts when it holds anything. text: valid UTF-8.
  * repair: also join words hyphenated at line ends, expand ligatures, drop soft hyphens. */

@@ -12,6 +12,7 @@
 #include "base/utf8.h"
 #include "readers/child.h"
 #include "readers/encoding.h"
+#include "readers/reader.h"
 
 enum {
     FEW_LETTERS = 40,    /* fewer on a page that holds a picture: the text is in the picture */
@@ -267,7 +268,7 @@ ll_status pdf_text_clean(const char *text, size_t length, const ll_cancel *cance
     return status;
 }
 
-static ll_status read_text(const struct pdf *pdf)
+static ll_status convert_text(const struct pdf *pdf)
 {
     const char *plain[] = {"pdftotext", "-enc", "UTF-8", "-eol", "unix", CHILD_INPUT, "-", NULL};
     const char *with[] = {"pdftotext", "-enc", "UTF-8", "-eol", "unix", "-upw", pdf->options->password,
@@ -294,13 +295,14 @@ static ll_status read_text(const struct pdf *pdf)
     return status;
 }
 
-ll_status pdf_read(int fd, uint64_t bytes, const ll_document_options *options, size_t max_bytes,
-                   const ll_cancel *cancel, struct reading *reading, ll_error *error)
+ll_status read_pdf(struct input *input)
 {
-    struct pdf pdf = {fd, bytes, options, max_bytes, cancel, reading, error};
+    struct reading *reading = input->reading;
+    struct pdf pdf = {input->fd,     input->size, input->options, input->allowance->limits.bytes,
+                      input->cancel, reading,     input->error};
     LL_TRY(read_title(&pdf, &reading->title));
-    LL_TRY(read_text(&pdf));
-    if (options->password)
+    LL_TRY(convert_text(&pdf));
+    if (pdf.options->password)
         notes_add(reading->notes,
                   "the password of %s was visible in this machine's process list while it was read",
                   reading->name);

@@ -1,4 +1,4 @@
-/* Opens what a person names: files, standard input, pipes; content decides how it is read.
+/* Opens what a person names: files, folders, archives, standard input, pipes; content decides the reader.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "readers/source.h"
 
@@ -8,46 +8,38 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/utf8.h"
+#include "readers/archive.h"
 #include "readers/encoding.h"
-#include "readers/pdf.h"
+#include "readers/package.h"
+#include "readers/reader.h"
+#include "readers/tree.h"
 
-enum { LEAST_PAGE = 32 /* bytes; a text with shorter "pages" does not mean pages by its form feeds */ };
+enum { LOOK = 4096 /* bytes that tell a PDF or an archive */ };
 
 struct source {
+    struct source_call *call;
     const char *path;
-    const ll_document_options *options;
-    const ll_run *run;
     const ll_cancel *cancel;
-    struct reading *reading;
+    struct sieve *sieve; /* NULL: a file named by itself */
+    struct reading reading;
     ll_error *error;
     int fd;
+    bool own_fd;
     struct stat info;
     struct strbuf bytes;
 };
 
-void reading_fini(struct reading *reading)
-{
-    strbuf_fini(&reading->text);
-    strbuf_fini(&reading->title);
-    page_list_fini(&reading->pages);
-}
-
 static void report(const struct source *source, uint64_t done, uint64_t total)
 {
-    ll_progress progress = {LL_READING, done, total, source->reading->name};
-    if (source->run && source->run->on_progress)
-        source->run->on_progress(source->run->user, &progress);
-}
-
-static size_t most_bytes(const ll_document_options *options)
-{
-    return options->max_bytes ? options->max_bytes : (size_t)1 << 30;
+    const ll_run *run = source->call->run;
+    ll_progress progress = {LL_READING, done, total, source->reading.name};
+    if (run && run->on_progress)
+        run->on_progress(run->user, &progress);
 }
 
 /* ---- opening and reading --------------------------------------------------------------------- */
@@ -59,14 +51,12 @@ static ll_status open_source(struct source *source)
     bool standard = strcmp(path, "-") == 0;
     source->fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
                           : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    source->own_fd = true;
     if (source->fd < 0 || fstat(source->fd, &source->info) != 0)
         return error_errno(source->error, "document", standard ? "standard input" : path, errno);
-    if (S_ISDIR(source->info.st_mode))
-        return error_set(source->error, LL_ARGUMENT, "document", "%s is a directory; name the files in it",
-                         source->reading->name);
     if (S_ISBLK(source->info.st_mode))
         return error_set(source->error, LL_ARGUMENT, "document", "%s is a disk, not a document",
-                         source->reading->name);
+                         source->reading.name);
     return LL_OK;
 }
 
@@ -78,32 +68,37 @@ static ll_status wait_readable(const struct source *source)
         if (ready > 0)
             return LL_OK;
         if (ready < 0 && errno != EINTR)
-            return error_errno(source->error, "document", source->reading->name, errno);
+            return error_errno(source->error, "document", source->reading.name, errno);
     }
     return error_set(source->error, LL_CANCELLED, "document", "reading %s was cancelled",
-                     source->reading->name);
+                     source->reading.name);
+}
+
+static ll_status refuse_size(const struct source *source)
+{
+    return error_set(source->error, LL_UNSUPPORTED, "document",
+                     "%s holds more than %zu bytes; raise the limit or split it: nothing is ever cut",
+                     source->reading.name, source->call->allowance.limits.bytes);
 }
 
 static ll_status read_bytes(struct source *source, size_t limit)
 {
     char block[65536];
-    size_t most = most_bytes(source->options);
-    while (source->bytes.length < limit) {
+    size_t most = source->call->allowance.limits.bytes;
+    while (source->fd >= 0 && source->bytes.length < limit) {
         LL_TRY(wait_readable(source));
         ssize_t got = read(source->fd, block, sizeof block);
         if (got < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         if (got < 0)
-            return error_errno(source->error, "document", source->reading->name, errno);
+            return error_errno(source->error, "document", source->reading.name, errno);
         if (got == 0)
             break;
         strbuf_append(&source->bytes, block, (size_t)got);
         if (source->bytes.failed)
             return error_nomem(source->error, "document", source->bytes.length);
         if (source->bytes.length > most)
-            return error_set(source->error, LL_UNSUPPORTED, "document",
-                             "%s holds more than %zu bytes; raise the limit or split it: nothing is ever cut",
-                             source->reading->name, most);
+            return refuse_size(source);
         if (source->bytes.length % (1u << 22) < (size_t)got)
             report(source, source->bytes.length,
                    (uint64_t)(source->info.st_size > 0 ? source->info.st_size : 0));
@@ -111,69 +106,15 @@ static ll_status read_bytes(struct source *source, size_t limit)
     return LL_OK;
 }
 
-/* ---- text ------------------------------------------------------------------------------------ */
-
-static void spell_form_feeds(struct strbuf *text)
+/* The file is read once; that somebody wrote to it meanwhile can only be told. */
+static void note_changes(const struct source *source)
 {
-    for (size_t i = 0; i < text->length; i++)
-        if (text->text[i] == '\f')
-            text->text[i] = '\n';
-}
-
-static bool has_pages(const struct strbuf *text)
-{
-    size_t feeds = 0;
-    for (size_t i = 0; i + 1 < text->length; i++)
-        feeds += text->text[i] == '\f';
-    return feeds >= 1 && text->length / (feeds + 1) >= LEAST_PAGE;
-}
-
-static bool is_blank(const struct strbuf *text)
-{
-    for (size_t i = 0, step; i < text->length; i += step) {
-        int32_t code = utf8_decode(text->text + i, text->length - i, &step);
-        if (code != ' ' && (code < '\t' || code > '\r') && code != 0xA0 && code != 0xFEFF && code != 0x200B &&
-            code != 0x3000)
-            return false;
-    }
-    return true;
-}
-
-static void note_markup(const struct reading *reading)
-{
-    const char *text = strbuf_text(&reading->text);
-    text += strspn(text, " \t\n");
-    if (strncmp(text, "<!DOCTYPE html", 14) == 0 || strncmp(text, "<!doctype html", 14) == 0 ||
-        strncmp(text, "<html", 5) == 0 || strncmp(text, "<?xml", 5) == 0)
-        notes_add(reading->notes, "%s is HTML or XML and was read with its tags", reading->name);
-}
-
-static ll_status make_text(const struct source *source, enum kind wanted)
-{
-    struct reading *reading = source->reading;
-    struct strbuf decoded = {0};
-    ll_status status = encoding_decode(strbuf_text(&source->bytes), source->bytes.length,
-                                       source->options->encoding, reading->name, source->cancel, &decoded,
-                                       reading->encoding, reading->notes, source->error);
-    reading->source_bytes = source->bytes.length;
-    if (status == LL_OK && is_blank(&decoded))
-        status = error_set(source->error, LL_UNREADABLE, "document", "%s %s: there is nothing to read",
-                           reading->name, source->bytes.length ? "holds only blanks" : "is empty");
-    if (status == LL_OK && has_pages(&decoded)) {
-        status = pages_clean(decoded.text, decoded.length, false, source->cancel, &reading->text,
-                             &reading->pages, source->error);
-    } else if (status == LL_OK) {
-        spell_form_feeds(&decoded);
-        reading->text = decoded;
-        decoded = (struct strbuf){0};
-    }
-    strbuf_fini(&decoded);
-    LL_TRY(status);
-    reading->kind = wanted != KIND_OTHER                                                  ? wanted
-                    : kind_is_markdown(strbuf_text(&reading->text), reading->text.length) ? KIND_MARKDOWN
-                                                                                          : KIND_TEXT;
-    note_markup(reading);
-    return LL_OK;
+    struct stat now;
+    if (source->fd < 0 || !S_ISREG(source->info.st_mode) || fstat(source->fd, &now) != 0)
+        return;
+    if (now.st_size != source->info.st_size || now.st_mtim.tv_sec != source->info.st_mtim.tv_sec ||
+        now.st_mtim.tv_nsec != source->info.st_mtim.tv_nsec)
+        notes_add(source->call->notes, "%s changed while it was read", source->reading.name);
 }
 
 /* ---- PDF ------------------------------------------------------------------------------------- */
@@ -193,8 +134,10 @@ static ll_status make_seekable(struct source *source)
     }
     unlink(name.text);
     strbuf_fini(&name);
-    close(source->fd);
+    if (source->own_fd)
+        close(source->fd);
     source->fd = fd;
+    source->own_fd = true;
     for (size_t done = 0; done < source->bytes.length;) {
         ssize_t wrote = write(fd, source->bytes.text + done, source->bytes.length - done);
         if (wrote < 0 && errno != EINTR)
@@ -204,90 +147,225 @@ static ll_status make_seekable(struct source *source)
     return LL_OK;
 }
 
-static ll_status make_pdf(struct source *source)
+static ll_status prepare_pdf(struct source *source, struct input *input)
 {
-    struct reading *reading = source->reading;
-    size_t most = most_bytes(source->options);
-    bool regular = S_ISREG(source->info.st_mode);
+    bool regular = source->fd >= 0 && S_ISREG(source->info.st_mode);
     if (!regular) {
         LL_TRY(read_bytes(source, SIZE_MAX));
         LL_TRY(make_seekable(source));
     }
-    reading->source_bytes = regular ? (uint64_t)source->info.st_size : source->bytes.length;
-    if (reading->source_bytes > most)
-        return error_set(source->error, LL_UNSUPPORTED, "document",
-                         "%s holds more than %zu bytes; raise the limit or split it: nothing is ever cut",
-                         reading->name, most);
-    reading->kind = KIND_PDF;
-    return pdf_read(source->fd, reading->source_bytes, source->options, most, source->cancel, reading,
-                    source->error);
+    input->fd = source->fd;
+    input->size = regular ? (uint64_t)source->info.st_size : source->bytes.length;
+    return input->size > input->allowance->limits.bytes ? refuse_size(source) : LL_OK;
 }
 
-/* ---- both ------------------------------------------------------------------------------------ */
+/* ---- what it is ------------------------------------------------------------------------------ */
+
+static ll_status refuse_kind(const struct source *source, const char *what)
+{
+    return error_set(
+        source->error, LL_UNREADABLE, "document",
+        "%s is %s, which cannot be read: give text, Markdown, HTML, PDF, DOCX, ODT, EPUB, PPTX, a "
+        "notebook, mail, CSV, JSON or an archive of these",
+        source->reading.name, what);
+}
+
+static ll_status forced_kind(const struct source *source, enum kind *ret)
+{
+    const char *name = source->call->options->kind;
+    *ret = KIND_OTHER;
+    if (!name || source->sieve || kind_from_name(name, ret))
+        return LL_OK;
+    return error_set(source->error, LL_ARGUMENT, "document",
+                     "\"%.40s\" is no kind of document; longleaf help text lists them", name);
+}
+
+/* UTF-16 is told by its zero bytes; all other texts are looked at as they are. */
+static ll_status kind_of_source(struct source *source, struct input *input, enum kind *ret)
+{
+    const char *other = NULL, *bytes = strbuf_text(&source->bytes);
+    *ret = kind_of_bytes(bytes, source->bytes.length, &other);
+    if (*ret == KIND_PDF)
+        return LL_OK;
+    if (*ret == KIND_OTHER) {
+        if (source->sieve)
+            source->sieve->binaries++;
+        return source->sieve ? LL_NOT_FOUND : refuse_kind(source, other);
+    }
+    LL_TRY(read_bytes(source, SIZE_MAX));
+    input->bytes = bytes = strbuf_text(&source->bytes);
+    input->length = source->bytes.length;
+    if (*ret == KIND_ARCHIVE) {
+        if (memcmp(bytes, "PK", 2) == 0)
+            LL_TRY(package_kind(input, ret, &other));
+        if (*ret == KIND_OTHER)
+            return refuse_kind(source, other);
+        if (*ret == KIND_ARCHIVE && source->sieve) {
+            source->sieve->archives++;
+            return LL_NOT_FOUND;
+        }
+        return LL_OK;
+    }
+    if (source->sieve &&
+        (sieve_is_lock(source->path) || sieve_is_minified(source->path, bytes, input->length))) {
+        *(sieve_is_lock(source->path) ? &source->sieve->locks : &source->sieve->minified) += 1;
+        return LL_NOT_FOUND;
+    }
+    if (source->sieve && encoding_looks_binary(bytes, input->length < 65536 ? input->length : 65536)) {
+        source->sieve->binaries++;
+        return LL_NOT_FOUND;
+    }
+    *ret = kind_of_text(bytes, input->length, source->path);
+    return LL_OK;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static bool is_blank(const struct strbuf *text)
+{
+    for (size_t i = 0, step; i < text->length; i += step) {
+        int32_t code = utf8_decode(text->text + i, text->length - i, &step);
+        if (code != ' ' && (code < '\t' || code > '\r') && code != 0xA0 && code != 0xFEFF && code != 0x200B &&
+            code != 0x3000)
+            return false;
+    }
+    return true;
+}
+
+static ll_status run_reader(struct source *source, struct input *input)
+{
+    struct reading *reading = &source->reading;
+    reading->source_bytes = reading->kind == KIND_PDF ? input->size : input->length;
+    LL_TRY(reader_of(reading->kind)(input));
+    if (!is_blank(&reading->text))
+        return LL_OK;
+    if (source->sieve)
+        return LL_NOT_FOUND;
+    return error_set(source->error, LL_UNREADABLE, "document", "%s %s: there is nothing to read",
+                     reading->name,
+                     input->length == 0 && reading->kind != KIND_PDF ? "is empty" : "holds only blanks");
+}
 
 static ll_status read_by_kind(struct source *source)
 {
-    enum kind kind = KIND_OTHER, found;
-    const char *other = NULL;
-    LL_TRY(open_source(source));
-    LL_TRY(read_bytes(source, 1024));
-    found = kind_of_bytes(strbuf_text(&source->bytes), source->bytes.length, &other);
-    if (source->options->kind && !kind_from_name(source->options->kind, &kind))
-        return error_set(source->error, LL_ARGUMENT, "document",
-                         "\"%.40s\" is no kind of document; use text, markdown or pdf",
-                         source->options->kind);
-    if (kind == KIND_PDF || (!source->options->kind && found == KIND_PDF))
-        return make_pdf(source);
-    if (!source->options->kind && found == KIND_OTHER)
-        return error_set(source->error, LL_UNREADABLE, "document",
-                         "%s is %s, which cannot be read yet: give text, Markdown or PDF",
-                         source->reading->name, other);
-    LL_TRY(read_bytes(source, SIZE_MAX));
-    return make_text(source, kind);
+    struct source_call *call = source->call;
+    struct reading *reading = &source->reading;
+    struct input input = {.fd = -1,
+                          .options = call->options,
+                          .allowance = &call->allowance,
+                          .cancel = source->cancel,
+                          .reading = reading,
+                          .error = source->error};
+    enum kind forced;
+    LL_TRY(forced_kind(source, &forced));
+    LL_TRY(read_bytes(source, LOOK));
+    reading->kind = forced;
+    if (forced == KIND_OTHER)
+        LL_TRY(kind_of_source(source, &input, &reading->kind));
+    if (reading->kind == KIND_PDF)
+        LL_TRY(prepare_pdf(source, &input));
+    else
+        LL_TRY(read_bytes(source, SIZE_MAX));
+    if (!reading->encoding[0])
+        snprintf(reading->encoding, sizeof reading->encoding, "UTF-8");
+    input.bytes = strbuf_text(&source->bytes);
+    input.length = source->bytes.length;
+    if (reading->kind == KIND_ARCHIVE)
+        return archive_read_all(call, &input, source->path);
+    LL_TRY(run_reader(source, &input));
+    note_changes(source);
+    report(source, reading->source_bytes, reading->source_bytes);
+    LL_TRY(call->take(call->user, reading, source->error));
+    call->taken++;
+    call->skipped += reading->skipped;
+    return LL_OK;
 }
 
-ll_status source_read(const char *path, const ll_document_options *options, const ll_run *run,
-                      struct reading *reading, ll_error *error)
+static void source_fini(struct source *source)
 {
-    struct source source = {.path = path,
-                            .options = options,
-                            .run = run,
-                            .cancel = run ? run->cancel : NULL,
-                            .reading = reading,
+    if (source->fd >= 0 && source->own_fd)
+        close(source->fd);
+    strbuf_fini(&source->bytes);
+    reading_fini(&source->reading);
+}
+
+ll_status source_read(struct source_call *call, const char *path, ll_error *error)
+{
+    struct source source = {.call = call,
+                            .path = path,
+                            .cancel = call->run ? call->run->cancel : NULL,
+                            .reading = {.notes = call->notes},
                             .error = error,
                             .fd = -1};
-    utf8_printable(path, strlen(path), reading->name, sizeof reading->name);
+    utf8_printable(path, strlen(path), source.reading.name, sizeof source.reading.name);
     if (strcmp(path, "-") == 0)
-        snprintf(reading->name, sizeof reading->name, "standard input");
-    ll_status status = read_by_kind(&source);
-    if (source.fd >= 0)
-        close(source.fd);
-    strbuf_fini(&source.bytes);
-    if (status == LL_OK)
-        report(&source, reading->source_bytes, reading->source_bytes);
+        snprintf(source.reading.name, sizeof source.reading.name, "standard input");
+    ll_status status = open_source(&source);
+    if (status == LL_OK && S_ISDIR(source.info.st_mode))
+        status = tree_read(call, source.fd, path, error);
+    else if (status == LL_OK)
+        status = read_by_kind(&source);
+    source_fini(&source);
     return status;
 }
 
-ll_status source_read_text(const char *bytes, size_t length, const ll_document_options *options,
-                           const ll_run *run, struct reading *reading, ll_error *error)
+ll_status source_read_text(struct source_call *call, const char *bytes, size_t length, ll_error *error)
 {
-    struct source source = {.options = options,
-                            .run = run,
-                            .cancel = run ? run->cancel : NULL,
-                            .reading = reading,
+    struct source source = {.call = call,
+                            .path = "",
+                            .cancel = call->run ? call->run->cancel : NULL,
+                            .reading = {.notes = call->notes},
                             .error = error,
                             .fd = -1};
-    enum kind kind = KIND_OTHER;
+    struct reading *reading = &source.reading;
+    struct input input = {bytes,         length,  -1,   0, call->options, &call->allowance,
+                          source.cancel, reading, error};
+    enum kind kind;
     snprintf(reading->name, sizeof reading->name, "the text given");
-    if (options->kind && (!kind_from_name(options->kind, &kind) || kind == KIND_PDF))
+    LL_TRY(forced_kind(&source, &kind));
+    if (kind != KIND_OTHER && kind != KIND_TEXT && kind != KIND_MARKDOWN)
         return error_set(error, LL_ARGUMENT, "document",
-                         "text in memory is of kind text or markdown, not \"%.40s\"", options->kind);
-    if (length > most_bytes(options))
+                         "text in memory is of kind text or markdown, not \"%.40s\"", call->options->kind);
+    if (length > call->allowance.limits.bytes)
         return error_set(error, LL_UNSUPPORTED, "document", "the text holds more than %zu bytes",
-                         most_bytes(options));
-    strbuf_append(&source.bytes, bytes, length);
-    ll_status status =
-        source.bytes.failed ? error_nomem(error, "document", length) : make_text(&source, kind);
-    strbuf_fini(&source.bytes);
+                         call->allowance.limits.bytes);
+    bool guess = kind == KIND_OTHER;
+    reading->kind = guess ? KIND_TEXT : kind;
+    ll_status status = run_reader(&source, &input);
+    if (status == LL_OK && guess && kind_is_markdown(strbuf_text(&reading->text), reading->text.length))
+        reading->kind = KIND_MARKDOWN;
+    if (status == LL_OK)
+        status = call->take(call->user, reading, error);
+    source_fini(&source);
     return status;
+}
+
+ll_status source_read_member(struct source_call *call, const struct source_member *member, ll_error *error)
+{
+    ll_error reason = {0};
+    struct source source = {.call = call,
+                            .path = member->name,
+                            .cancel = call->run ? call->run->cancel : NULL,
+                            .sieve = member->sieve,
+                            .reading = {.notes = call->notes},
+                            .error = &reason,
+                            .fd = member->fd};
+    utf8_printable(member->name, strlen(member->name), source.reading.name, sizeof source.reading.name);
+    if (member->info)
+        source.info = *member->info;
+    if (member->fd < 0)
+        strbuf_append(&source.bytes, member->bytes, member->length);
+    ll_status status =
+        source.bytes.failed ? error_nomem(&reason, "document", member->length) : read_by_kind(&source);
+    bool fatal = status == LL_NOMEM || status == LL_CANCELLED || call->allowance.spent;
+    if (status != LL_OK && status != LL_NOT_FOUND && fatal) {
+        if (error)
+            *error = reason;
+    } else if (status != LL_OK && status != LL_NOT_FOUND) {
+        sieve_skip(member->sieve, source.reading.name, reason.text, call->notes);
+        call->skipped++;
+        status = LL_OK;
+    }
+    source_fini(&source);
+    return status == LL_NOT_FOUND ? LL_OK : status;
 }

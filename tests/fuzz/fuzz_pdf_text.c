@@ -12,7 +12,7 @@ static void segment(struct reading *reading)
 {
     struct ll_document document = {.text = reading->text};
     struct doc_file file = {.last = reading->text.length, .kind = KIND_PDF};
-    fuzz_require(segment_file(&document, &file, "", "input", NULL, NULL) == LL_OK);
+    fuzz_require(segment_file(&document, &file, &reading->marks, "", "input", NULL, NULL) == LL_OK);
     size_t at = 0;
     for (size_t i = 0; i < document.sentence_count; i++) {
         const struct doc_sentence *s = &document.sentences[i];

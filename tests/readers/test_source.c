@@ -113,11 +113,11 @@ static void empty_and_blank_files_are_refused(void **state)
     expect_refusal("mark", LL_UNREADABLE, "nothing to read");
 }
 
-static void directories_are_refused_by_name(void **state)
+static void a_folder_without_anything_to_read_is_refused_by_name(void **state)
 {
     (void)state;
     assert_int_equal(mkdir("folder", 0700), 0);
-    expect_refusal("folder", LL_ARGUMENT, "folder is a directory");
+    expect_refusal("folder", LL_UNREADABLE, "folder holds no file");
     assert_int_equal(rmdir("folder"), 0);
 }
 
@@ -295,7 +295,7 @@ int main(void)
         cmocka_unit_test(several_files_become_one_document_with_a_section_each),
         cmocka_unit_test(one_bad_file_fails_the_call_and_is_named),
         cmocka_unit_test(empty_and_blank_files_are_refused),
-        cmocka_unit_test(directories_are_refused_by_name),
+        cmocka_unit_test(a_folder_without_anything_to_read_is_refused_by_name),
         cmocka_unit_test(odd_names_are_only_names),
         cmocka_unit_test(a_named_pipe_is_read_to_its_end),
         cmocka_unit_test(waiting_for_a_pipe_nobody_writes_to_can_be_cancelled),

@@ -1,0 +1,11 @@
+/* Whether a text is a log: most of its lines carry a time or a level.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef READERS_LOG_H
+#define READERS_LOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+bool log_is_plausible(const char *text, size_t length);
+
+#endif
