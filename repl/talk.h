@@ -77,6 +77,8 @@ int talk_make_room(struct talk *talk, size_t wanted);
 
 /* ---- files ---- */
 
+/* The conversation, its marks and its computed state in one file; nothing is computed again on opening. */
+int talk_save(struct talk *talk, const char *path);
 int talk_open(struct talk *talk, const char *path); /* "last": what a crash left */
 int talk_export(struct talk *talk, const char *argument, size_t length);
 /* Keeps the messages in the state folder, so that a crash loses none; removed when all ends well. */

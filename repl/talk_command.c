@@ -266,6 +266,11 @@ static int do_reset(struct talk *talk, const struct argument *argument)
 
 /* ---- files ---- */
 
+static int do_save(struct talk *talk, const struct argument *argument)
+{
+    return talk_save(talk, argument->text);
+}
+
 static int do_open(struct talk *talk, const struct argument *argument)
 {
     return talk_open(talk, argument->text);
@@ -291,6 +296,7 @@ static const command_fn functions[COMMAND_COUNT] = {
     [COMMAND_CONTINUE] = do_continue, [COMMAND_MARK] = do_mark,
     [COMMAND_BACK] = do_back,         [COMMAND_RESET] = do_reset,
     [COMMAND_OPEN] = do_open,         [COMMAND_EXPORT] = do_export,
+    [COMMAND_SAVE] = do_save,
 };
 
 int talk_command(struct talk *talk, const char *line, size_t length, bool *ret_quit)

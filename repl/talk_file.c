@@ -169,19 +169,26 @@ static void attach_again(void *user, const char *name)
         attached->missing++;
 }
 
-/* Puts what was read in place of the present conversation. */
-static int take_conversation(struct talk *talk, const char *path, const char *bytes, size_t length)
+/* Puts what was read in place of the present conversation; snapshot NULL: its keys are computed anew. */
+static int take_conversation(struct talk *talk, const char *path, const struct text *bytes,
+                             const char *snapshot)
 {
     struct conversation read = {0};
     struct text problem = {0};
     struct attached attached = {.talk = talk};
+    ll_run run = program_run(talk->program);
+    ll_error error = {0};
     int code = LEAVE_OK;
-    if (!conversation_read(&read, bytes, length, attach_again, &attached, &problem)) {
+    if (!conversation_read(&read, text_string(bytes), bytes->length, attach_again, &attached, &problem)) {
         say_error("%s: %s", path, text_string(&problem));
         code = LEAVE_OTHER;
+    } else if (snapshot && ll_session_load(talk->work->session, snapshot, &run, &error) != LL_OK) {
+        conversation_fini(&read);
+        code = program_fail(talk->program, CONCERN_WORK, &error);
     } else {
         conversation_fini(&talk->conversation);
         talk->conversation = read;
+        talk->retries = 0;
         if (attached.missing)
             say_note("%zu documents of the conversation are not there any more; what the model was given of "
                      "them is still in it",
@@ -191,16 +198,50 @@ static int take_conversation(struct talk *talk, const char *path, const char *by
     return code;
 }
 
+static bool is_snapshot(const char *path)
+{
+    size_t length;
+    ll_error error = {0};
+    ll_status status = ll_snapshot_attached(path, NULL, 0, &length, &error);
+    return status == LL_OK || status == LL_UNSUPPORTED;
+}
+
+/* What the caller of ll_session_save gave: the conversation. */
+static int read_attached(struct talk *talk, const char *path, struct text *bytes)
+{
+    ll_error error = {0};
+    size_t length = 0;
+    char *words = NULL;
+    ll_status status = ll_snapshot_attached(path, NULL, 0, &length, &error);
+    if (status == LL_OK && !(words = malloc(length + 1))) {
+        say_error("%s: no memory for the conversation in it", path);
+        return LEAVE_MEMORY;
+    }
+    if (status == LL_OK)
+        status = ll_snapshot_attached(path, words, length, &length, &error);
+    if (status == LL_OK)
+        text_append(bytes, words, length);
+    free(words);
+    return status == LL_OK ? LEAVE_OK : program_fail(talk->program, CONCERN_WORK, &error);
+}
+
 static int open_file(struct talk *talk, const char *path)
 {
     struct text bytes = {0};
-    int code = LEAVE_OTHER;
-    if (!read_file(path, &bytes))
+    bool snapshot = is_snapshot(path);
+    int code = LEAVE_OK;
+    errno = 0;
+    if (snapshot) {
+        code = read_attached(talk, path, &bytes);
+    } else if (!read_file(path, &bytes)) {
         say_error("%s: %s", path, errno ? strerror(errno) : "it cannot be read");
-    else
-        code = take_conversation(talk, path, bytes.bytes, bytes.length);
+        code = LEAVE_OTHER;
+    }
+    if (!code)
+        code = take_conversation(talk, path, &bytes, snapshot ? path : NULL);
     if (!code) {
-        say_aside("%zu messages are back", talk->conversation.now.count);
+        say_aside("%zu messages are back%s", talk->conversation.now.count,
+                  snapshot ? ", and nothing of them needs computing" : "");
         talk_keep_safe(talk);
     }
     text_fini(&bytes);
@@ -224,4 +265,21 @@ static int open_lost(struct talk *talk)
 int talk_open(struct talk *talk, const char *path)
 {
     return strcmp(path, "last") == 0 ? open_lost(talk) : open_file(talk, path);
+}
+
+int talk_save(struct talk *talk, const char *path)
+{
+    struct text bytes = {0};
+    struct stat about;
+    ll_error error = {0};
+    ll_run run = program_run(talk->program);
+    write_all(talk, &bytes);
+    ll_status status =
+        ll_session_save(talk->work->session, path, text_string(&bytes), bytes.length, &run, &error);
+    if (status == LL_OK)
+        say_aside("%zu messages and the state of %s tokens are in %s (%s)", talk->conversation.now.count,
+                  human_count(ll_session_position(talk->work->session)).text, path,
+                  human_bytes(stat(path, &about) == 0 ? (uint64_t)about.st_size : 0).text);
+    text_fini(&bytes);
+    return status == LL_OK ? LEAVE_OK : program_fail(talk->program, CONCERN_WORK, &error);
 }

@@ -317,6 +317,16 @@ const ll_token *ll_session_tokens(const ll_session *session, size_t *ret_count);
  * but not yet computed (the next sync or ll_generate does that). */
 const float *ll_session_logits(const ll_session *session, size_t *ret_count);
 ll_status ll_session_get_stats(const ll_session *session, ll_session_stats *ret); /* [any thread] */
+/* Writes the timeline with its keys and values to a file that only its owner can read, whole or not at all,
+ * and bytes of the caller's own with it (NULL: none). The run's cancel flag is heard. */
+ll_status ll_session_save(ll_session *session, const char *path, const void *attached,
+                          size_t attached_bytes, const ll_run *run, ll_error *error);
+/* Makes the session what it was when it was saved: the next sync computes nothing of it again, and logits are
+ * the same. LL_UNSUPPORTED when another model, cache type or setting made the file, LL_CONTEXT_FULL when it
+ * holds more tokens than the context, LL_FORMAT when it is damaged; the session is untouched then. */
+ll_status ll_session_load(ll_session *session, const char *path, const ll_run *run, ll_error *error);
+/* The caller's own bytes in such a file; no session is needed. */
+ll_status ll_snapshot_attached(const char *path, char *out, size_t cap, size_t *ret_length, ll_error *error);
 /* Continues the timeline. Generated tokens stay on it, the ending token included when it has one. */
 ll_status ll_generate(ll_session *session, const ll_sampling *sampling, size_t max_tokens,
                       const ll_run *run, ll_finish *ret, ll_error *error);

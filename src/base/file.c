@@ -115,21 +115,6 @@ ll_status file_read(const char *path, size_t max_bytes, const ll_cancel *cancel,
     return status;
 }
 
-static ll_status write_synced(int fd, const char *path, const char *bytes, size_t length, ll_error *error)
-{
-    for (size_t done = 0; done < length;) {
-        ssize_t wrote = write(fd, bytes + done, length - done);
-        if (wrote < 0 && errno == EINTR)
-            continue;
-        if (wrote < 0)
-            return error_errno(error, "file", path, errno);
-        done += (size_t)wrote;
-    }
-    if (fsync(fd) != 0 && errno != EINVAL && errno != EROFS)
-        return error_errno(error, "file", path, errno);
-    return LL_OK;
-}
-
 /* A rename is only lasting once its folder is on disk. Failure to sync it loses nothing. */
 static void sync_folder(const char *path)
 {
@@ -146,7 +131,7 @@ static void sync_folder(const char *path)
 
 /* A new file beside path, of a name that nothing has yet. mkstemp would make it private, and the mask that
  * says what it should be cannot be asked without changing it for the whole process. */
-static int create_beside(const char *path, struct strbuf *name)
+static int create_beside(const char *path, mode_t mode, struct strbuf *name)
 {
     for (unsigned attempt = 0; attempt < 100; attempt++) {
         strbuf_clear(name);
@@ -155,32 +140,58 @@ static int create_beside(const char *path, struct strbuf *name)
             errno = ENOMEM;
             return -1;
         }
-        int fd = open(name->text, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        int fd = open(name->text, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
         if (fd >= 0 || errno != EEXIST)
             return fd;
     }
     return -1;
 }
 
+ll_status file_writer_open(struct file_writer *writer, const char *path, bool secret, ll_error *error)
+{
+    *writer = (struct file_writer){.path = path};
+    writer->fd = create_beside(path, secret ? 0600 : 0666, &writer->temporary);
+    if (writer->fd >= 0)
+        return LL_OK;
+    ll_status status = writer->temporary.failed ? error_nomem(error, "file", strlen(path))
+                                                : error_errno(error, "file", path, errno);
+    strbuf_fini(&writer->temporary);
+    return status;
+}
+
+ll_status file_writer_put(struct file_writer *writer, const void *bytes, size_t length, ll_error *error)
+{
+    for (size_t done = 0; done < length;) {
+        ssize_t wrote = write(writer->fd, (const char *)bytes + done, length - done);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote < 0)
+            return error_errno(error, "file", writer->path, errno);
+        done += (size_t)wrote;
+    }
+    return LL_OK;
+}
+
+ll_status file_writer_end(struct file_writer *writer, ll_status status, ll_error *error)
+{
+    if (status == LL_OK && fsync(writer->fd) != 0 && errno != EINVAL && errno != EROFS)
+        status = error_errno(error, "file", writer->path, errno);
+    if (close(writer->fd) != 0 && status == LL_OK)
+        status = error_errno(error, "file", writer->path, errno);
+    if (status == LL_OK && rename(writer->temporary.text, writer->path) != 0)
+        status = error_errno(error, "file", writer->path, errno);
+    if (status != LL_OK)
+        unlink(writer->temporary.text);
+    else
+        sync_folder(writer->path);
+    strbuf_fini(&writer->temporary);
+    return status;
+}
+
 ll_status file_write(const char *path, const char *bytes, size_t length, ll_error *error)
 {
-    struct strbuf temporary = {0};
-    int fd = create_beside(path, &temporary);
-    if (fd < 0) {
-        ll_status status = temporary.failed ? error_nomem(error, "file", strlen(path))
-                                            : error_errno(error, "file", path, errno);
-        strbuf_fini(&temporary);
-        return status;
-    }
-    ll_status status = write_synced(fd, path, bytes, length, error);
-    if (close(fd) != 0 && status == LL_OK)
-        status = error_errno(error, "file", path, errno);
-    if (status == LL_OK && rename(temporary.text, path) != 0)
-        status = error_errno(error, "file", path, errno);
-    if (status != LL_OK)
-        unlink(temporary.text);
-    else
-        sync_folder(path);
-    strbuf_fini(&temporary);
-    return status;
+    struct file_writer writer;
+    LL_TRY(file_writer_open(&writer, path, false, error));
+    ll_status status = file_writer_put(&writer, bytes, length, error);
+    return file_writer_end(&writer, status, error);
 }

@@ -23,4 +23,17 @@ ll_status file_read(const char *path, size_t max_bytes, const ll_cancel *cancel,
 /* Writes to a temporary name beside path, syncs, renames. On failure path is untouched. */
 ll_status file_write(const char *path, const char *bytes, size_t length, ll_error *error);
 
+/* The same piece by piece. Zero-initialised storage; every open is followed by one end. */
+struct file_writer {
+    int fd;
+    const char *path; /* borrowed */
+    struct strbuf temporary;
+};
+
+/* secret: only the owner may read the file. */
+ll_status file_writer_open(struct file_writer *writer, const char *path, bool secret, ll_error *error);
+ll_status file_writer_put(struct file_writer *writer, const void *bytes, size_t length, ll_error *error);
+/* With LL_OK so far the file takes its place; else it goes. Gives the status so far, or its own failure. */
+ll_status file_writer_end(struct file_writer *writer, ll_status so_far, ll_error *error);
+
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/machine.h"
 #include "base/mem.h"
 #include "base/options.h"
@@ -258,6 +259,22 @@ struct forward *model_forward(const ll_model *model)
 void model_retain(ll_model *model)
 {
     atomic_fetch_add(&model->references, 1);
+}
+
+uint64_t model_fingerprint(const ll_model *model)
+{
+    enum { PIECES = 256, PIECE = 1024 };
+    const unsigned char *bytes = gguf_bytes(model->gguf);
+    uint64_t size = gguf_file_bytes(model->gguf), head = size;
+    for (size_t i = 0; i < gguf_tensor_count(model->gguf); i++) {
+        const struct gguf_tensor *tensor = gguf_tensor_at(model->gguf, i);
+        uint64_t at = tensor->data ? (uint64_t)((const unsigned char *)tensor->data - bytes) : size;
+        head = at < head ? at : head;
+    }
+    uint64_t hash = hash_bytes(bytes, (size_t)head, size);
+    for (uint64_t i = 0; i < PIECES && size > PIECE; i++)
+        hash = hash_bytes(bytes + (size - PIECE) / PIECES * i, PIECE, hash);
+    return size > PIECE ? hash_bytes(bytes + size - PIECE, PIECE, hash) : hash;
 }
 
 ll_status model_require_weights(const ll_model *model, ll_error *error)

@@ -161,6 +161,11 @@ ll_model *session_model(const ll_session *s)
     return s->model;
 }
 
+void session_state(ll_session *s, struct session_state *ret)
+{
+    *ret = (struct session_state){s->pool, &s->table, &s->tokens, s->logits, &s->logits_valid};
+}
+
 size_t session_context(const ll_session *s)
 {
     return s->context;

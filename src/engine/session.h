@@ -3,7 +3,9 @@
 #ifndef ENGINE_SESSION_H
 #define ENGINE_SESSION_H
 
+#include "cache/blocks.h"
 #include "longleaf.h"
+#include "text/token_list.h"
 
 /* A mutating call: LL_BUSY when another thread is inside one. Pair with session_leave. */
 ll_status session_enter(ll_session *session, ll_error *error);
@@ -17,6 +19,15 @@ ll_status session_append(ll_session *session, ll_token token, ll_error *error);
 /* Computes all of the timeline (one token at least) that is not computed yet; the logits are those after its
  * last token. */
 ll_status session_compute(ll_session *session, const ll_run *run, bool decoding, ll_error *error);
+/* What a snapshot holds of a session; borrowed. */
+struct session_state {
+    struct block_pool *pool;
+    struct block_table *table;
+    struct token_list *tokens;
+    float *logits; /* [vocabulary] */
+    bool *logits_valid;
+};
+void session_state(ll_session *session, struct session_state *ret);
 /* Forgets everything from position on. */
 void session_forget(ll_session *session, size_t position);
 /* `tokens` from an empty timeline, all their logits given to `row` in order; the timeline is empty again
