@@ -6,6 +6,7 @@
  *   model     weights, tokenizer and chat template; shared by sessions
  *   session   one timeline of tokens with its KV cache and logits; the verb is *sync*
  *   document  text with pages, sections and byte offsets
+ *   blueprint a model's shape, from its metadata alone: what it will need before it is loaded
  *   plan      what will be computed before it is: windows, calls, tokens, memory
  *   summary   a tree of partial summaries with the pages and bytes each rests on
  *   answer    what a document says to a question, with the sentences it stands in
@@ -48,6 +49,7 @@ typedef struct ll_model ll_model;
 typedef struct ll_session ll_session;
 typedef struct ll_document ll_document;
 typedef struct ll_plan ll_plan;
+typedef struct ll_blueprint ll_blueprint;
 typedef struct ll_summary ll_summary;
 typedef struct ll_answer ll_answer;
 typedef struct ll_cancel ll_cancel;
@@ -151,6 +153,7 @@ typedef struct ll_engine_options {
     int threads;              /* 0: one per core this process may use */
     const char *backend_path; /* folder of plug-ins; NULL: the installed one */
     const char *device;       /* "auto", "cpu", "reference" (plain loops), "cuda", "cuda:0"; NULL: auto */
+    uint64_t memory;          /* bytes of the device that models and caches may take; 0: what there is */
 } ll_engine_options;
 
 typedef struct ll_device_info {
@@ -234,6 +237,69 @@ size_t ll_model_meta_count(const ll_model *model);
 ll_status ll_model_get_meta(const ll_model *model, size_t index, ll_meta *ret);
 size_t ll_model_tensor_count(const ll_model *model);
 ll_status ll_model_get_tensor(const ll_model *model, size_t index, ll_tensor_info *ret);
+
+/* ---- blueprint: what a model will need, from its metadata alone ------------------------------ */
+
+typedef enum ll_precision { /* of the matrices; vectors are F32 everywhere */
+    LL_AS_STORED,
+    LL_IN_F32,
+    LL_IN_F16,
+    LL_IN_BF16,
+    LL_IN_8BIT, /* 8.5 bits a weight with scales: Q8_0             */
+    LL_IN_4BIT  /* 4.5 bits a weight with scales: Q4_0, Q4_K       */
+} ll_precision;
+
+typedef struct ll_need_options {
+    size_t size;
+    ll_device_kind device;
+    int threads;            /* of the CPU; 0: one for each core this process may use         */
+    ll_precision precision;
+    ll_dtype cache_type;    /* LL_F16                                                        */
+    size_t context;         /* tokens of each sequence; 0: as trained                        */
+    size_t sequences;       /* side by side: 1 is a session, more are windows of a summary   */
+    size_t shared;          /* tokens at the beginning that the sequences have in common     */
+} ll_need_options;
+
+typedef struct ll_need { /* bytes; UINT64_MAX: beyond 64 bits */
+    uint64_t bytes[LL_COMPONENTS], total;
+    uint64_t cache_full, cache_sliding; /* the cache by layers that see everything and that see a window */
+    size_t sliding_layers;
+    size_t context;
+    bool extrapolated; /* longer than the model was trained for */
+    bool proven;       /* this kind of device: predictions are held against measurements in the tests */
+    uint64_t naive_weights, naive_cache, naive_scores, naive_logits, naive_total; /* a plain engine: all in
+                          FP32, the scores of one layer as a matrix, logits of every position */
+} ll_need;
+
+typedef struct ll_weight_type {
+    const char *name;
+    uint64_t bytes, parameters;
+    size_t tensors;
+} ll_weight_type;
+
+typedef struct ll_placement { /* of whole layers, in order, on one of several devices */
+    size_t first_layer, layers;
+    bool embedding, output; /* the first device has the embedding, the last one with layers the output */
+    uint64_t bytes, memory; /* what is placed there, and what there is */
+} ll_placement;
+
+/* path: a GGUF file, a Hugging Face folder or its config.json alone. Takes milliseconds: no weights are
+ * read and no tokenizer is made. A blueprint may be used by several threads. */
+ll_status ll_blueprint_open(const char *path, ll_blueprint **ret, ll_error *error);
+void ll_blueprint_close(ll_blueprint *blueprint);
+ll_status ll_blueprint_get_info(const ll_blueprint *blueprint, ll_model_info *ret); /* no tokenizer, no chat */
+size_t ll_blueprint_type_count(const ll_blueprint *blueprint);
+ll_status ll_blueprint_get_type(const ll_blueprint *blueprint, size_t index, ll_weight_type *ret);
+void ll_need_options_init(ll_need_options *options);
+ll_status ll_blueprint_need(const ll_blueprint *blueprint, const ll_need_options *options, ll_need *ret,
+                            ll_error *error);
+/* The largest context with these options that so many bytes hold, in whole KV blocks; 0: none. */
+ll_status ll_blueprint_fit(const ll_blueprint *blueprint, const ll_need_options *options, uint64_t memory,
+                           size_t *ret_context, ll_error *error);
+/* Spreads the model over devices of memory[i] bytes each, filling one after the other. LL_NOMEM with what
+ * is missing when they do not hold it. */
+ll_status ll_blueprint_place(const ll_blueprint *blueprint, const ll_need_options *options,
+                             const uint64_t *memory, size_t devices, ll_placement *ret, ll_error *error);
 
 /* ---- text and tokens ------------------------------------------------------------------------ */
 

@@ -97,7 +97,7 @@ static void *worker_main(void *argument)
     return NULL;
 }
 
-static int usable_cores(void)
+int workers_default_count(void)
 {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) != 0)
@@ -133,7 +133,7 @@ ll_status workers_open(int threads, struct workers **ret, ll_error *error)
         return error_nomem(error, "workers", sizeof *w);
     pthread_mutex_init(&w->mutex, NULL);
     pthread_cond_init(&w->wake, NULL);
-    int wanted = threads ? threads : usable_cores();
+    int wanted = threads ? threads : workers_default_count();
     if (wanted > MAX_THREADS)
         wanted = MAX_THREADS;
     w->count = 1;

@@ -15,6 +15,7 @@ struct workers;
  * one job, for per-thread scratch. */
 typedef void (*worker_fn)(void *context, size_t task, int thread);
 
+int workers_default_count(void); /* one per core this process may run on */
 /* threads includes the caller; 0: one per core this process may run on. */
 ll_status workers_open(int threads, struct workers **ret, ll_error *error);
 void workers_close(struct workers *workers); /* accepts NULL */

@@ -278,6 +278,12 @@ ll_status block_table_reserve(struct block_pool *pool, struct block_table *table
     return LL_OK;
 }
 
+uint64_t block_table_growth(const struct block_pool *pool, const struct block_table *table, int64_t tokens)
+{
+    size_t need = blocks_for(pool, table->length + tokens);
+    return need > table->count ? (uint64_t)(need - table->count) * pool->block_bytes : 0;
+}
+
 void block_table_advance(struct block_table *table, int64_t tokens)
 {
     table->length += tokens;

@@ -22,8 +22,8 @@ struct block_options {
     int layers;
     const struct block_shape *shapes; /* [layers] */
     int head_dim;
-    enum dtype type; /* of K and V */
-    int64_t blocks;  /* capacity */
+    enum dtype type;            /* of K and V */
+    int64_t blocks;             /* capacity */
     atomic_uint_fast64_t *used; /* counts the bytes of blocks that hold keys, of all pools; may be NULL */
 };
 
@@ -64,6 +64,8 @@ void block_table_truncate(struct block_pool *pool, struct block_table *table, in
 /* `to` (empty) shares the first `length` positions of `from`. */
 ll_status block_table_share(struct block_pool *pool, const struct block_table *from, int64_t length,
                             struct block_table *to, ll_error *error);
+/* Bytes of the blocks that a reserve of so many tokens would take. */
+uint64_t block_table_growth(const struct block_pool *pool, const struct block_table *table, int64_t tokens);
 void block_table_fini(struct block_pool *pool, struct block_table *table);
 
 #endif

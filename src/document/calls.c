@@ -160,6 +160,8 @@ static ll_flow on_token(void *user, size_t request, const ll_token *tokens, size
     struct pass *p = user;
     if (p->stored != LL_OK)
         return LL_STOP;
+    if (count == 1) /* also a request that begins anew */
+        guard_fini(&p->guards[request]);
     return guard_add(&p->guards[request], p->calls->llm, tokens, count) ? LL_STOP : LL_CONTINUE;
 }
 
@@ -169,7 +171,7 @@ static void on_done(void *user, size_t request)
     const struct batch_output *output = &p->outputs[request];
     double now = clock_seconds(), seconds = now - p->stored_at;
     p->stored_at = now;
-    if (p->calls->journal && p->stored == LL_OK)
+    if (p->calls->journal && p->stored == LL_OK && !output->coarser) /* its key says another KV type */
         p->stored = journal_store(p->calls->journal, p->keys[p->waiting[request]], output->tokens,
                                   output->count, output->finish == LL_FINISH_END, p->guards[request].looped,
                                   seconds, p->calls->error);

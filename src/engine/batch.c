@@ -27,7 +27,9 @@ struct batch {
     const struct batch_options *options;
     const struct batch_request *requests;
     struct batch_output *outputs;
+    bool *finished; /* [request_count] */
     size_t request_count, next, width;
+    ll_dtype cache_type;
     const ll_run *run;
     struct block_pool *pool;
     struct block_table prefix; /* the shared tokens */
@@ -77,14 +79,12 @@ uint64_t batch_cache_bytes(const ll_model *model, size_t context, size_t width, 
 /* As many as asked or eight, fewer when there are fewer requests or the memory holds fewer. */
 static size_t choose_width(const struct batch *b)
 {
-    struct backend_memory_use use;
-    const struct backend *backend = engine_backend(model_engine(b->model));
-    backend->table->memory_use(backend, &use);
+    uint64_t room = engine_room(model_engine(b->model));
     size_t width = b->options->width ? b->options->width : DEFAULT_WIDTH;
     width = width < MAX_WIDTH ? width : MAX_WIDTH;
     width = width < b->request_count ? width : b->request_count;
     while (width > 1 &&
-           batch_cache_bytes(b->model, b->options->context, width, b->options->cache_type) > use.free / 2)
+           batch_cache_bytes(b->model, b->options->context, width, b->cache_type) > room / 2)
         width--;
     return width;
 }
@@ -94,8 +94,17 @@ static ll_status open_batch(struct batch *b, ll_error *error)
     if (b->options->context > INT32_MAX)
         return error_set(error, LL_ARGUMENT, "batch", "a context of %zu tokens is larger than any model's",
                          b->options->context);
+    b->finished = mem_new(b->request_count, sizeof *b->finished);
+    if (!b->finished)
+        return error_nomem(error, "batch", b->request_count);
     LL_TRY(check_requests(b, error));
     b->width = choose_width(b);
+    return LL_OK;
+}
+
+/* What the present width and cache type need; close_pool frees it, whole or not. */
+static ll_status open_pool(struct batch *b, ll_error *error)
+{
     b->slots = mem_new(b->width, sizeof *b->slots);
     b->logits = mem_new(b->width, b->vocabulary * sizeof *b->logits);
     if (!b->slots || !b->logits)
@@ -103,8 +112,7 @@ static ll_status open_batch(struct batch *b, ll_error *error)
     engine_count_logits(model_engine(b->model), (int64_t)(b->width * b->vocabulary * sizeof *b->logits));
     engine_lock(model_engine(b->model));
     size_t tokens = b->options->context * b->width + b->options->shared;
-    ll_status status =
-        model_open_cache(b->model, tokens, 2 * b->width + 2, b->options->cache_type, &b->pool, error);
+    ll_status status = model_open_cache(b->model, tokens, 2 * b->width + 2, b->cache_type, &b->pool, error);
     engine_unlock(model_engine(b->model));
     return status;
 }
@@ -159,17 +167,27 @@ static ll_status finish_slot(struct batch *b, struct slot *slot, ll_finish finis
         output->tokens[i] = slot->tokens.ids[prompt + i];
     output->count = slot->generated;
     output->finish = finish;
+    output->coarser = b->cache_type != b->options->cache_type;
     output->stopped_by_guard = finish == LL_FINISH_CALLER;
+    b->finished[request] = true;
     close_slot(b, slot);
     if (b->options->on_done)
         b->options->on_done(b->options->user, request);
     return LL_OK;
 }
 
+/* Finished ones are passed by: the requests may have been begun once already. */
+static bool has_next(struct batch *b)
+{
+    while (b->next < b->request_count && b->finished[b->next])
+        b->next++;
+    return b->next < b->request_count;
+}
+
 static ll_status start_waiting(struct batch *b, ll_error *error)
 {
     for (size_t i = 0; i < b->width; i++)
-        while (!b->slots[i].active && b->next < b->request_count) {
+        while (!b->slots[i].active && has_next(b)) {
             LL_TRY(start_slot(b, &b->slots[i], error));
             if (b->requests[b->slots[i].request].max_tokens == 0)
                 LL_TRY(finish_slot(b, &b->slots[i], LL_FINISH_LENGTH, error));
@@ -246,7 +264,7 @@ static ll_status run_step(struct batch *b, bool *ret_idle, ll_error *error)
     return LL_OK;
 }
 
-static void close_batch(struct batch *b)
+static void close_pool(struct batch *b)
 {
     for (size_t i = 0; b->slots && i < b->width; i++)
         if (b->slots[i].active)
@@ -259,17 +277,52 @@ static void close_batch(struct batch *b)
         engine_count_logits(model_engine(b->model), -(int64_t)(b->width * b->vocabulary * sizeof *b->logits));
     mem_free(b->slots);
     mem_free(b->logits);
+    b->pool = NULL;
+    b->slots = NULL;
+    b->logits = NULL;
+    b->next = 0;
+}
+
+/* All requests that are not finished yet, from their beginning. */
+static ll_status run_rest(struct batch *b, ll_error *error)
+{
+    bool idle = false;
+    ll_status status = open_pool(b, error);
+    if (status == LL_OK)
+        status = compute_prefix(b, error);
+    while (status == LL_OK && !idle)
+        status = cancel_requested(cancel_of(b)) ? error_set(error, LL_CANCELLED, "batch", "cancelled")
+                                                : run_step(b, &idle, error);
+    close_pool(b);
+    return status;
+}
+
+/* One rung down the ladder; false when there is none. */
+static bool step_down(struct batch *b, const ll_error *why)
+{
+    const struct log *log = engine_log(model_engine(b->model));
+    enum dtype type;
+    if (b->width > 1) {
+        b->width /= 2;
+        log_printf(log, LOG_WARNING, "memory", "%s; going on with %zu windows at once", why->text, b->width);
+        return true;
+    }
+    if (b->cache_type == LL_Q8_0 || !model_cache_type(b->model, LL_Q8_0, &type))
+        return false;
+    b->cache_type = LL_Q8_0;
+    log_printf(log, LOG_WARNING, "memory", "%s; going on with q8_0 keys and values", why->text);
+    return true;
 }
 
 ll_status batch_run(ll_model *model, const struct batch_options *options,
                     const struct batch_request *requests, size_t count, const ll_run *run,
                     struct batch_output *outputs, ll_error *error)
 {
-    bool idle = count == 0;
+    ll_error why = {0};
     LL_TRY(model_require_weights(model, error));
     for (size_t i = 0; i < count; i++)
         outputs[i] = (struct batch_output){0};
-    if (idle)
+    if (count == 0)
         return LL_OK;
     struct batch b = {.model = model,
                       .options = options,
@@ -277,14 +330,16 @@ ll_status batch_run(ll_model *model, const struct batch_options *options,
                       .outputs = outputs,
                       .request_count = count,
                       .run = run,
+                      .cache_type = options->cache_type,
                       .vocabulary = (size_t)model_hparams(model)->vocabulary};
-    ll_status status = open_batch(&b, error);
+    ll_status status = open_batch(&b, &why);
     if (status == LL_OK)
-        status = compute_prefix(&b, error);
-    while (status == LL_OK && !idle)
-        status = cancel_requested(cancel_of(&b)) ? error_set(error, LL_CANCELLED, "batch", "cancelled")
-                                                 : run_step(&b, &idle, error);
-    close_batch(&b);
+        do
+            status = run_rest(&b, &why);
+        while ((status == LL_NOMEM || status == LL_DEVICE_MEMORY) && step_down(&b, &why));
+    mem_free(b.finished);
+    if (status != LL_OK && error)
+        *error = why;
     return status;
 }
 

@@ -3,7 +3,11 @@
  *
  * Used by the document pipeline. Requests are started in order as room allows, prefilled in pieces
  * mixed with the decoding of those already running. Results do not depend on the width: request i
- * gives the same tokens alone or among others. */
+ * gives the same tokens alone or among others.
+ *
+ * When memory runs short, before or in the middle, nothing that is finished is lost: the rest goes on with
+ * half the width, and when that is 1, with q8_0 keys and values, which is the last rung and may change what
+ * is generated. Each rung is told through the log. */
 #ifndef ENGINE_BATCH_H
 #define ENGINE_BATCH_H
 
@@ -20,6 +24,7 @@ struct batch_output {
     size_t count;
     ll_finish finish;
     bool stopped_by_guard; /* on_token asked to stop */
+    bool coarser;          /* keys and values were kept in q8_0 because memory ran short */
 };
 
 struct batch_options {
@@ -28,7 +33,8 @@ struct batch_options {
     size_t shared;  /* leading tokens equal in all requests: computed once, their KV shared */
     ll_dtype cache_type;
     ll_sampling sampling;
-    /* After each token of request i: LL_STOP ends that request only. May be NULL. */
+    /* After each token of request i: LL_STOP ends that request only. May be NULL. A request that had to
+     * begin anew because memory ran short starts again with count 1. */
     ll_flow (*on_token)(void *user, size_t request, const ll_token *tokens, size_t count);
     /* When request i is finished: its output is in outputs[i]. May be NULL. */
     void (*on_done)(void *user, size_t request);

@@ -25,6 +25,9 @@ struct ll_engine {
     struct counter mapped, logits; /* weights in mapped files; logits kept for callers */
     atomic_uint_fast64_t cache_used;
     struct machine machine;
+    uint64_t limit;  /* of ours; 0: none */
+    uint64_t growth; /* bytes that may be touched before memory is looked at again; under the lock */
+    bool warned;     /* that memory runs short; under the lock */
     struct nvml *nvml; /* NULL: the CPU, or no such library */
 };
 
@@ -49,6 +52,7 @@ ll_status ll_engine_open(const ll_engine_options *given, ll_engine **ret, ll_err
     atomic_init(&engine->references, 1);
     pthread_mutex_init(&engine->step, NULL);
     machine_open(&engine->machine, "");
+    engine->limit = options.memory;
     if (engine->devices.kind == LL_CUDA)
         engine->nvml = nvml_open(engine->devices.index);
     *ret = engine;
@@ -103,6 +107,11 @@ struct backend *engine_backend(const ll_engine *engine)
     return engine->devices.backend;
 }
 
+ll_device_kind engine_kind(const ll_engine *engine)
+{
+    return engine->devices.kind;
+}
+
 const struct log *engine_log(const ll_engine *engine)
 {
     return &engine->log;
@@ -134,6 +143,69 @@ ll_status ll_engine_get_device(const ll_engine *engine, size_t device, ll_device
     snprintf(ret->backend, sizeof ret->backend, "%s", backend->name);
     return LL_OK;
 }
+
+/* ---- room ---- */
+
+static uint64_t minus(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+uint64_t engine_room(ll_engine *engine)
+{
+    struct backend_memory_use use = {0};
+    const struct backend *backend = engine->devices.backend;
+    uint64_t mapped = (uint64_t)atomic_load(&engine->mapped.now), ours = mapped, room;
+    backend->table->memory_use(backend, &use);
+    for (int kind = 0; kind < MEMORY_KINDS; kind++)
+        ours += use.ours[kind];
+    room = minus(use.free, mapped); /* the system counts pages of mapped files as free */
+    if (engine->limit > 0 && minus(engine->limit, ours) < room)
+        room = minus(engine->limit, ours);
+    return room;
+}
+
+static void warn_when_short(ll_engine *engine)
+{
+    struct backend_memory_use use = {0};
+    const struct backend *backend = engine->devices.backend;
+    backend->table->memory_use(backend, &use);
+    uint64_t taken = minus(use.total, use.free);
+    if (engine->warned || use.total == 0 || taken < use.total / 10 * 9)
+        return;
+    engine->warned = true;
+    log_printf(&engine->log, LOG_WARNING, "memory",
+               "%.0f %% of the memory is taken and %.0f MiB are free; a smaller context, q8_0 keys and "
+               "values or fewer windows at once need less",
+               (double)taken / (double)use.total * 100.0, (double)use.free / 1048576.0);
+}
+
+ll_status engine_check_growth(ll_engine *engine, uint64_t bytes, ll_error *error)
+{
+    enum { SPARE = 32 << 20, STRIDE = 64 << 20 };
+    const struct backend *backend = engine->devices.backend;
+    struct backend_memory_use use = {0};
+    if (!backend->host_memory) /* a device gives what it promises */
+        return LL_OK;
+    if (bytes <= engine->growth) {
+        engine->growth -= bytes;
+        return LL_OK;
+    }
+    /* The pool was counted against the engine's own limit when it was made; here it is the system's turn. */
+    backend->table->memory_use(backend, &use);
+    uint64_t room = minus(use.free, (uint64_t)atomic_load(&engine->mapped.now));
+    engine->growth = 0;
+    if (bytes + SPARE > room)
+        return error_set(error, LL_NOMEM, "memory",
+                         "the next tokens need %.1f MiB for keys and values and %.1f MiB are free: other "
+                         "programs have taken the rest; close some, or use a smaller context",
+                         (double)bytes / 1048576.0, (double)room / 1048576.0);
+    warn_when_short(engine);
+    engine->growth = minus(room - SPARE < STRIDE ? room - SPARE : STRIDE, bytes);
+    return LL_OK;
+}
+
+/* ---- the gauge ---- */
 
 const char *ll_component_name(ll_component component)
 {

@@ -9,12 +9,20 @@
 #include "engine/devices.h"
 
 struct backend *engine_backend(const ll_engine *engine);
+ll_device_kind engine_kind(const ll_engine *engine);
 const struct log *engine_log(const ll_engine *engine);
 /* Held around every use of the backend: steps, cache changes, loading. Never while a callback runs. */
 void engine_lock(ll_engine *engine);
 void engine_unlock(ll_engine *engine);
 /* Weights used where their file is mapped count as weights too; negative when a model closes. */
 void engine_count_mapped(ll_engine *engine, int64_t bytes);
+/* Bytes that may still be taken: of the device, its container and the engine's own limit whichever has
+ * least, with weights that are used where their file is mapped counted as taken. Read anew. */
+uint64_t engine_room(ll_engine *engine);
+/* Before keys are written to memory that has only been promised so far (the host's is given page by page):
+ * LL_NOMEM when another program has taken it meanwhile. Warns once through the log when memory runs short.
+ * Reads the system's figures every few megabytes, not every time. Under the engine's lock. */
+ll_status engine_check_growth(ll_engine *engine, uint64_t bytes, ll_error *error);
 /* Logits kept for callers, outside the backend's memory; negative when they are freed. */
 void engine_count_logits(ll_engine *engine, int64_t bytes);
 /* Bytes of KV blocks that hold keys, of all pools: for block_options. */

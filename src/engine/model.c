@@ -14,6 +14,7 @@
 #include "base/options.h"
 #include "base/utf8.h"
 #include "engine/engine.h"
+#include "engine/room.h"
 #include "memory/estimate.h"
 #include "model/architecture.h"
 #include "model/forward.h"
@@ -135,6 +136,7 @@ static void report_unlocked(void *user, const ll_progress *progress)
 static ll_status load_weights(ll_model *model, const ll_run *run, ll_error *error)
 {
     struct backend *backend = engine_backend(model->engine);
+    LL_TRY(room_check_load(model->engine, model->gguf, &model->hparams, error));
     LL_TRY(params_load(model->gguf, backend, &model->hparams, run, &model->params, error));
     LL_TRY(check_vocabulary(model, error));
     for (size_t i = 0; backend->host_memory && i < gguf_tensor_count(model->gguf); i++)
@@ -294,18 +296,6 @@ bool model_cache_type(const ll_model *model, ll_dtype type, enum dtype *ret)
     return dtype_row_bytes(*ret, (uint64_t)model->hparams.head_dim) != 0;
 }
 
-static ll_status check_room(const ll_model *model, uint64_t bytes, size_t tokens, ll_error *error)
-{
-    struct backend_memory_use use;
-    const struct backend *backend = engine_backend(model->engine);
-    backend->table->memory_use(backend, &use);
-    if (bytes <= use.free)
-        return LL_OK;
-    return error_set(error, LL_NOMEM, "model",
-                     "a KV cache of %zu tokens needs %.1f MiB and %.1f MiB are free; use a smaller context",
-                     tokens, (double)bytes / 1048576.0, (double)use.free / 1048576.0);
-}
-
 ll_status model_open_cache(ll_model *model, size_t tokens, size_t sequences, ll_dtype type,
                            struct block_pool **ret, ll_error *error)
 {
@@ -327,7 +317,7 @@ ll_status model_open_cache(ll_model *model, size_t tokens, size_t sequences, ll_
     options.used = engine_cache_used(model->engine);
     if (!blocks_bytes(&options, backend->block_tokens, &bytes))
         bytes = UINT64_MAX;
-    ll_status status = check_room(model, bytes, tokens, error);
+    ll_status status = room_check_cache(model, bytes, tokens, sequences, options.type, error);
     if (status == LL_OK)
         status = blocks_open(backend, &options, ret, error);
     mem_free(shapes);

@@ -73,10 +73,8 @@ static size_t default_context(const ll_model *model, enum dtype type)
 {
     const struct model_hparams *h = model_hparams(model);
     const struct backend *backend = engine_backend(model_engine(model));
-    struct backend_memory_use use;
-    backend->table->memory_use(backend, &use);
-    uint64_t context = (uint64_t)h->context;
-    while (context > 256 && estimate_cache(h, backend->block_tokens, context, type) > use.free / 4 * 3)
+    uint64_t context = (uint64_t)h->context, room = engine_room(model_engine(model));
+    while (context > 256 && estimate_cache(h, backend->block_tokens, context, type) > room / 4 * 3)
         context /= 2;
     return (size_t)context;
 }

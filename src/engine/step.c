@@ -31,15 +31,19 @@ static void add_part(struct step_rows *rows, const struct step_part *part)
     }
 }
 
-static ll_status fill(struct block_pool *pool, const struct step_part *parts, size_t count,
+static ll_status fill(ll_model *model, struct block_pool *pool, const struct step_part *parts, size_t count,
                       struct step_rows *rows, ll_error *error)
 {
     int64_t total = 0;
+    uint64_t growth = 0;
     for (size_t i = 0; i < count; i++)
         total += parts[i].count;
     if (count > FORWARD_MAX_ROWS || total > FORWARD_MAX_ROWS)
         return error_set(error, LL_INTERNAL, "step", "a step of %zu sequences and %lld tokens", count,
                          (long long)total);
+    for (size_t i = 0; i < count; i++)
+        growth += block_table_growth(pool, parts[i].table, parts[i].count);
+    LL_TRY(engine_check_growth(model_engine(model), growth, error));
     for (size_t i = 0; i < count; i++) {
         LL_TRY(block_table_reserve(pool, parts[i].table, parts[i].count, error));
         add_part(rows, &parts[i]);
@@ -57,7 +61,7 @@ ll_status step_run(ll_model *model, struct block_pool *pool, const struct step_p
     struct step_rows rows;
     rows.step = (struct backend_step){0};
     engine_lock(model_engine(model));
-    ll_status status = fill(pool, parts, count, &rows, error);
+    ll_status status = fill(model, pool, parts, count, &rows, error);
     if (status == LL_OK)
         status = forward_run(model_forward(model), &rows.step, blocks_caches(pool), (int64_t)context, cancel,
                              logits, error);

@@ -1,0 +1,38 @@
+/* The weights of a model by part and by type: from a file's directory, or from the shape alone.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef MEMORY_INVENTORY_H
+#define MEMORY_INVENTORY_H
+
+#include "formats/hf_config.h"
+#include "model/hparams.h"
+
+struct weight_part { /* as stored */
+    uint64_t matrix_bytes, matrix_elements;
+    uint64_t vector_bytes, vector_elements; /* norms and biases: kept as F32 beside the file */
+};
+
+struct weight_type {
+    uint64_t bytes, elements;
+    size_t tensors;
+};
+
+struct inventory {
+    int layers;
+    struct weight_part *layer;            /* [layers] */
+    struct weight_part embedding, output; /* output: the last norm, and the matrix unless it is tied */
+    struct weight_part whole;
+    struct weight_type types[DT_COUNT];
+    uint64_t unknown_bytes; /* of tensors in types that this build cannot read */
+    int64_t widest;         /* columns of the widest matrix */
+    bool quantized;         /* some matrix is no plain number format */
+};
+
+/* vocabulary: hparams holds none before weights are loaded. */
+ll_status inventory_read(const struct gguf *gguf, const struct model_hparams *hparams, struct inventory *ret,
+                         ll_error *error);
+/* By arithmetic, all matrices of one type. */
+ll_status inventory_compute(const struct hf_config *config, const struct model_hparams *hparams,
+                            struct inventory *ret, ll_error *error);
+void inventory_fini(struct inventory *inventory);
+
+#endif
