@@ -244,16 +244,20 @@ static bool summarise(struct turn *turn, const ll_plan *plan, const ll_plan_info
 {
     ll_summary_options options;
     ll_error error = {0};
+    struct text journal = {0};
     ll_summary_options_init(&options);
+    options.journal = talk_journal(turn->talk, &journal);
+    options.journal_limit = settings_count(&turn->talk->settings, OPTION_CACHE_LIMIT, 0);
     options.width = (size_t)settings_count(&turn->talk->settings, OPTION_WIDTH, 0);
     options.cache_type = talk_cache_type(turn->talk);
     options.sampling = talk_sampling(turn->talk);
     ll_model *model = info->method == LL_METHOD_EXTRACTIVE ? NULL : turn->talk->model;
     ll_run run = turn_run(turn);
-    if (ll_summarize(model, plan, &options, &run, ret, &error) == LL_OK)
-        return true;
-    output_fail_error(turn->output, FAIL_WORK, &error);
-    return false;
+    ll_status status = ll_summarize(model, plan, &options, &run, ret, &error);
+    text_fini(&journal);
+    if (status != LL_OK)
+        output_fail_error(turn->output, FAIL_WORK, &error);
+    return status == LL_OK;
 }
 
 bool digest_summarise(struct turn *turn, const ll_document *document, const char *name, json_t **ret)
@@ -261,7 +265,6 @@ bool digest_summarise(struct turn *turn, const ll_document *document, const char
     ll_plan *plan = NULL;
     ll_plan_info info = {0};
     ll_summary *summary = NULL;
-    gauge_show(&turn->gauge);
     bool ok = make_plan(turn, document, &plan);
     if (ok)
         ll_plan_get_info(plan, &info);
@@ -357,7 +360,6 @@ bool digest_plan(struct turn *turn, const ll_document *document, const char *nam
     ll_plan *plan = NULL;
     ll_plan_info info = {0};
     ll_document_info about = {0};
-    gauge_show(&turn->gauge);
     if (!make_plan(turn, document, &plan))
         return false;
     ll_plan_get_info(plan, &info);

@@ -128,6 +128,22 @@ static bool is_blank(const char *code, size_t length)
     return true;
 }
 
+/* The console sends these words as any other cell, and leaves when the reply says so. */
+static bool is_leave(const char *code, size_t length)
+{
+    while (length && strchr(" \t\r\n", code[length - 1]))
+        length--;
+    return length == 4 && (memcmp(code, "exit", 4) == 0 || memcmp(code, "quit", 4) == 0);
+}
+
+static json_t *payload(const struct output *output)
+{
+    json_t *items = json_array();
+    if (output->leaves)
+        json_array_append_new(items, json_pack("{s:s, s:b}", "source", "ask_exit", "keepkernel", 0));
+    return items;
+}
+
 static void publish_input(struct output *output, const char *code, size_t length)
 {
     json_t *content = json_object();
@@ -141,7 +157,7 @@ static json_t *result(struct shell *shell, const struct output *output)
     json_t *content = output->failed ? output_failure(output) : json_object();
     json_put_string(content, "status", output->failed ? "error" : "ok");
     json_put(content, "execution_count", json_integer(output->count));
-    json_put(content, "payload", json_array());
+    json_put(content, "payload", payload(output));
     json_put(content, "user_expressions",
              output->failed ? json_object() : expressions(shell, output->request));
     return content;
@@ -157,7 +173,9 @@ static void execute(struct shell *shell, struct output *output, const char *code
         shell->count++;
         past_add(&shell->past, output->count, code, length);
     }
-    run_cell(shell, output, code, length, flags->asks);
+    output->leaves = is_leave(code, length);
+    if (!output->leaves)
+        run_cell(shell, output, code, length, flags->asks);
     if (stored)
         past_set_output(&shell->past, &output->record);
 }

@@ -9,7 +9,7 @@
 #include "console/memory.h"
 #include "console/meter.h"
 
-static const double pause_seconds = 0.34;
+static const double pause_seconds = 0.34, quiet_seconds = 0.5; /* quick work needs no gauge */
 
 void gauge_init(struct gauge *gauge, struct output *output, bool on)
 {
@@ -53,7 +53,7 @@ static void memory_row(const struct gauge *gauge, struct row *row)
 static void context_row(const struct gauge *gauge, struct row *row)
 {
     ll_session_stats stats;
-    if (!gauge->session || ll_session_get_stats(gauge->session, &stats) != LL_OK || !stats.cache_capacity)
+    if (!gauge->session || ll_session_get_stats(gauge->session, &stats) != LL_OK || !stats.cache_used)
         return;
     row->name = "KV";
     row->share = (double)stats.cache_used / (double)stats.cache_capacity;
@@ -82,7 +82,7 @@ static void phase_words(const struct gauge *gauge, struct row *row)
     row->share = (double)gauge->done / (double)gauge->total;
     text_printf(&row->words, ", %.0f %%", 100 * row->share);
     double passed = human_clock() - gauge->phase_began;
-    if (gauge->done > gauge->phase_first && passed > 1)
+    if (gauge->done > gauge->phase_first && gauge->done < gauge->total && passed > 1)
         text_printf(&row->words, ", %s left",
                     human_seconds(passed * (double)(gauge->total - gauge->done) /
                                   (double)(gauge->done - gauge->phase_first))
@@ -169,7 +169,9 @@ void gauge_show(struct gauge *gauge)
 static void draw_when_due(struct gauge *gauge)
 {
     gauge->working = true;
-    if (gauge->output && (!gauge->shown || human_clock() - gauge->drawn >= pause_seconds))
+    double now = human_clock();
+    if (gauge->output &&
+        now - (gauge->shown ? gauge->drawn : gauge->began) >= (gauge->shown ? pause_seconds : quiet_seconds))
         draw(gauge);
 }
 
@@ -208,6 +210,7 @@ void gauge_end(struct gauge *gauge)
     gauge->working = false;
     if (gauge->output && gauge->shown)
         draw(gauge);
+    gauge->output = NULL;
 }
 
 /* ---- memory on its own ---- */

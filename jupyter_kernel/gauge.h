@@ -1,8 +1,8 @@
 /* The gauge of one cell: a display that shows memory, context and speed while the cell works.
  * SPDX-License-Identifier: Apache-2.0
  *
- * One display a cell, updated at most three times a second, and its last state stays. HTML without
- * scripts or outside resources, and one line of plain text. */
+ * One display a cell, updated at most three times a second, and its last state stays; quick work has none.
+ * HTML without scripts or outside resources, and one line of plain text. */
 #ifndef JUPYTER_KERNEL_GAUGE_H
 #define JUPYTER_KERNEL_GAUGE_H
 
@@ -34,7 +34,7 @@ void gauge_token(struct gauge *gauge);
 void gauge_note(struct gauge *gauge, const char *note); /* static */
 /* Shows what it has by now, at once: before text is streamed, so that the gauge stands above it. */
 void gauge_show(struct gauge *gauge);
-/* The last state, if anything was shown. */
+/* The last state, if anything was shown; nothing is after it. */
 void gauge_end(struct gauge *gauge);
 
 /* Memory by component, and the context: an object with text/plain, text/html and application/json. */

@@ -67,6 +67,7 @@ void params_each(const struct talk *talk, params_fn each, void *user);
 bool magic_load(struct turn *turn, const struct call *call, json_t **ret);
 bool magic_docs(struct turn *turn, const struct call *call, json_t **ret);
 bool magic_sum(struct turn *turn, const struct call *call, json_t **ret);
+bool magic_ask(struct turn *turn, const struct call *call, json_t **ret);
 bool magic_plan(struct turn *turn, const struct call *call, json_t **ret);
 bool magic_cite(struct turn *turn, const struct call *call, json_t **ret);
 /* magic.c */

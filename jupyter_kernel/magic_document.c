@@ -5,6 +5,7 @@
 
 #include "console/human.h"
 #include "jupyter_kernel/digest.h"
+#include "jupyter_kernel/inquiry.h"
 #include "jupyter_kernel/magic.h"
 
 static void describe(const ll_document *document, struct text *out)
@@ -146,6 +147,39 @@ bool magic_plan(struct turn *turn, const struct call *call, json_t **ret)
     return of_call(turn, call, digest_plan, ret);
 }
 
+/* ---- questions ---- */
+
+/* All that is attached, as one document: read again, so that each page knows its file. */
+static ll_document *read_attached(struct turn *turn)
+{
+    const struct talk *talk = turn->talk;
+    const char **paths = calloc(talk->document_count + 1, sizeof *paths);
+    for (size_t i = 0; paths && i < talk->document_count; i++)
+        paths[i] = talk->documents[i].path;
+    ll_document *document = paths ? talk_read_all(turn, paths, talk->document_count) : NULL;
+    free(paths);
+    return document;
+}
+
+bool magic_ask(struct turn *turn, const struct call *call, json_t **ret)
+{
+    struct text question = {0};
+    if (!turn->talk->document_count) {
+        output_fail(turn->output, FAIL_USAGE, "there is no document to ask; %%load FILE attaches one");
+        return false;
+    }
+    text_append(&question, call->argument, call->argument_length);
+    if (call->body_length)
+        text_printf(&question, "%s%.*s", question.length ? "\n" : "", (int)call->body_length, call->body);
+    if (!question.length)
+        output_fail(turn->output, FAIL_USAGE, "%%ask needs a question after it, or %%%%ask one below it");
+    ll_document *document = question.length ? read_attached(turn) : NULL;
+    bool ok = document && inquiry_answer(turn, document, text_string(&question), ret);
+    ll_document_close(document);
+    text_fini(&question);
+    return ok;
+}
+
 /* ---- citations ---- */
 
 bool magic_cite(struct turn *turn, const struct call *call, json_t **ret)
@@ -156,7 +190,7 @@ bool magic_cite(struct turn *turn, const struct call *call, json_t **ret)
     long number = strtol(call->argument, &end, 10);
     if (!count) {
         output_fail(turn->output, FAIL_USAGE,
-                    "nothing was summarised yet; %%summarize FILE gives sentences to cite");
+                    "nothing was summarised or asked yet; %%summarize FILE and %%ask give sentences to cite");
         return false;
     }
     if (!call->argument_length || *end || number < 1 || (size_t)number > count) {

@@ -13,6 +13,7 @@ struct output {
     const struct message *request;
     bool silent;
     int64_t count; /* the execution count */
+    bool leaves;   /* the person wants to leave the front end */
     bool failed;   /* the three below are set, and nothing overwrites the first failure */
     struct text name, value;
     json_t *traceback;  /* owned */

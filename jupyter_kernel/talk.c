@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "console/cachepath.h"
 #include "console/human.h"
 #include "console/modelpath.h"
 
@@ -193,9 +194,17 @@ size_t talk_capacity(const struct talk *talk)
     return talk->session && ll_session_get_stats(talk->session, &stats) == LL_OK ? stats.cache_capacity : 0;
 }
 
+const char *talk_journal(const struct talk *talk, struct text *path)
+{
+    if (settings_flag(&talk->settings, OPTION_NO_CACHE))
+        return NULL;
+    cachepath_find(path);
+    return path->length && !path->failed ? text_string(path) : NULL;
+}
+
 /* ---- documents ---- */
 
-ll_document *talk_read(struct turn *turn, const char *path)
+ll_document *talk_read_all(struct turn *turn, const char *const *paths, size_t count)
 {
     const struct settings *settings = &turn->talk->settings;
     const char *password = getenv("LONGLEAF_PASSWORD");
@@ -206,13 +215,17 @@ ll_document *talk_read(struct turn *turn, const char *path)
     ll_document_options_init(&options);
     options.encoding = settings_text(settings, OPTION_ENCODING);
     options.password = password && *password ? password : NULL;
-    if (strcmp(path, "-") == 0) {
-        output_fail(turn->output, FAIL_DOCUMENT, "a notebook has no standard input to read; name a file");
-        return NULL;
-    }
-    if (ll_document_open(&path, 1, &options, &run, &document, &error) != LL_OK)
+    if (ll_document_open(paths, count, &options, &run, &document, &error) != LL_OK)
         output_fail_error(turn->output, FAIL_DOCUMENT, &error);
     return document;
+}
+
+ll_document *talk_read(struct turn *turn, const char *path)
+{
+    if (strcmp(path, "-") != 0)
+        return talk_read_all(turn, &path, 1);
+    output_fail(turn->output, FAIL_DOCUMENT, "a notebook has no standard input to read; name a file");
+    return NULL;
 }
 
 bool talk_attach(struct turn *turn, const char *path)

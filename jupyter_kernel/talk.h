@@ -55,6 +55,9 @@ bool talk_change_model(struct turn *turn, const char *name);
 ll_sampling talk_sampling(const struct talk *talk);
 ll_dtype talk_cache_type(const struct talk *talk);
 size_t talk_capacity(const struct talk *talk);
+/* The file that keeps what the model answered about documents, so that nothing is computed twice; NULL: the
+ * settings want none. path is the caller's. */
+const char *talk_journal(const struct talk *talk, struct text *path);
 
 /* The cell's answer to a prompt, streamed. */
 bool talk_ask(struct turn *turn, const char *prompt, size_t length);
@@ -65,7 +68,8 @@ void turn_show(struct turn *turn, const char *bytes, size_t length);
 /* The next turn as it would be: text and tokens. */
 bool talk_preview(struct turn *turn, const char *prompt, size_t length, struct text *ret, size_t *ret_tokens);
 
-ll_document *talk_read(struct turn *turn, const char *path); /* NULL: failed */
+ll_document *talk_read(struct turn *turn, const char *path);                           /* NULL: failed */
+ll_document *talk_read_all(struct turn *turn, const char *const *paths, size_t count); /* as one */
 bool talk_attach(struct turn *turn, const char *path);
 /* Tokens of a document; the model must be open. */
 bool talk_weigh(struct turn *turn, const ll_document *document, size_t *ret_tokens);
