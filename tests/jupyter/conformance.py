@@ -713,8 +713,9 @@ def hundreds_of_cells_leave_no_memory_behind():
             if round_number == 0:
                 before, threads = k.memory(), k.threads()
         grown = k.memory() - before
-        assert grown < 4 << 20, f"{grown} bytes more"
         same(k.threads(), threads)
+        if not os.environ.get("ll_sanitizers", "").strip():  # they keep what is freed, and look for leaks themselves
+            assert grown < 4 << 20, f"{grown} bytes more"
 
 
 # ---- ends ----
