@@ -187,10 +187,20 @@ static ll_status log_ahead(struct database *d, ll_error *error)
     return result == SQLITE_OK ? LL_OK : fail(d, result, error);
 }
 
+/* In one transaction, so that a file that another process is just making is seen before or after. */
+static ll_status read_version_at_once(struct database *d, int64_t *ret_version, ll_error *error)
+{
+    LL_TRY(database_run(d, "BEGIN", error));
+    ll_status status = read_version(d, ret_version, error);
+    if (!sqlite3_get_autocommit(d->handle))
+        sqlite3_exec(d->handle, "COMMIT", NULL, NULL, NULL);
+    return status;
+}
+
 static ll_status prepare_file(struct database *d, const struct database_options *options, ll_error *error)
 {
     int64_t version;
-    LL_TRY(read_version(d, &version, error));
+    LL_TRY(read_version_at_once(d, &version, error));
     if (options->read_only)
         return version == d->schema->version
                    ? LL_OK

@@ -151,13 +151,16 @@ static void two_processes_may_use_one_file(void **state)
         children[c] = fork();
         if (children[c] == 0) {
             struct journal *journal = NULL;
-            bool good = journal_open(path, 0, &journal, NULL) == LL_OK;
+            ll_error error = {0};
+            bool good = journal_open(path, 0, &journal, &error) == LL_OK;
             for (uint32_t i = 0; good && i < 50; i++) {
                 unsigned char key[JOURNAL_KEY];
                 ll_token token = (ll_token)(1000 * c + i);
                 number_key(1000 * c + i, key);
-                good = journal_store(journal, key, &token, 1, true, false, 0, NULL) == LL_OK;
+                good = journal_store(journal, key, &token, 1, true, false, 0, &error) == LL_OK;
             }
+            if (!good)
+                print_message("# %s\n", error.text);
             journal_close(journal);
             _exit(good ? 0 : 1);
         }
