@@ -50,8 +50,11 @@ void asking_print(const struct asking *asking, struct output *output)
 {
     size_t length;
     const char *text = ll_answer_text(asking->answer, &length);
-    output_write(output, text, length);
-    output_puts(output, "\n");
+    bool quoted = asking->info.found && !asking->info.generated; /* the quote is the answer */
+    if (!quoted) {
+        output_write(output, text, length);
+        output_puts(output, "\n");
+    }
     if (!asking->info.found)
         output_printf(output, "\n(%s; %s of %s windows %s)\n", asking->info.reason,
                       human_count(asking->info.asked).text, human_count(asking->info.passages).text,
@@ -60,7 +63,7 @@ void asking_print(const struct asking *asking, struct output *output)
         ll_quote quote;
         if (ll_answer_get_quote(asking->answer, i, &quote) != LL_OK)
             continue;
-        output_puts(output, i ? "  “" : "\n  “");
+        output_puts(output, i || quoted ? "  “" : "\n  “");
         print_folded(quote.text, quote.length, output);
         output_puts(output, "” ");
         print_place(asking, &quote, output);

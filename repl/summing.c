@@ -39,12 +39,25 @@ int summing_plan(struct summing *summing, struct program *program, const ll_docu
         summing->wanted_words = wanted_words(settings);
     options.summary_words = summing->wanted_words;
     options.focus = summing->focus ? summing->focus : settings_text(settings, OPTION_FOCUS);
+    options.language = settings_text(settings, OPTION_LANGUAGE);
     ll_run run = program_run(program);
     ll_error error = {0};
     if (ll_plan_make(document, model, &options, &run, &summing->plan, &error) != LL_OK)
         return program_fail(program, CONCERN_WORK, &error);
     meter_clear(&program->meter);
     ll_plan_get_info(summing->plan, &summing->plan_info);
+    return LEAVE_OK;
+}
+
+int summing_predict(struct summing *summing, struct program *program)
+{
+    ll_run run = program_run(program);
+    ll_error error = {0};
+    if (!summing->model)
+        return LEAVE_OK;
+    if (ll_plan_predict(summing->plan, summing->model, &run, &summing->seconds, &error) != LL_OK)
+        return program_fail(program, CONCERN_WORK, &error);
+    meter_clear(&program->meter);
     return LEAVE_OK;
 }
 

@@ -15,6 +15,7 @@ struct summing {
     ll_plan_info plan_info;
     size_t wanted_words; /* of the summary; set before summing_plan to override the settings, as is focus */
     const char *focus;   /* borrowed; NULL: the settings' */
+    double seconds;      /* predicted; 0: not asked for */
     ll_summary *summary;
     ll_coverage coverage;
     ll_summary_stats stats;
@@ -23,12 +24,15 @@ struct summing {
 /* LEAVE_OK or an exit code, said. model NULL: only with the extractive method. */
 int summing_plan(struct summing *summing, struct program *program, const ll_document *document,
                  ll_model *model, const char *model_name);
+int summing_predict(struct summing *summing, struct program *program);
 int summing_make(struct summing *summing, struct program *program);
 void summing_fini(struct summing *summing);
 bool summing_complete(const struct summing *summing); /* every byte of every page was read */
 const char *summing_method_name(ll_method method);
 
 void summing_print_plan(const struct summing *summing, struct output *output);
+void summing_print_markdown(const struct summing *summing, struct output *output);
+void summing_print_html(const struct summing *summing, struct output *output);
 void summing_print(const struct summing *summing, struct output *output); /* summary, outline, coverage */
 void summing_trace(const struct summing *summing); /* what came of each window, on standard error */
 json_t *summing_plan_json(const struct summing *summing);

@@ -27,6 +27,10 @@ static json_t *sentences_json(const struct summing *summing)
         json_object_set_new(
             row, "bytes",
             json_pack("[I,I]", (json_int_t)sentence.first_byte, (json_int_t)sentence.last_byte));
+        json_put_string(row, "file", sentence.file);
+        json_put_string(row, "title", sentence.title);
+        json_put_count(row, "window", sentence.window);
+        json_put_bool(row, "supported", sentence.supported);
         json_put_number(row, "support", (double)sentence.support);
         json_put_bool(row, "quoted", sentence.quoted);
         json_array_append_new(rows, row);
@@ -63,6 +67,7 @@ static json_t *coverage_json(const struct summing *summing)
     json_put_bool(row, "tokens_estimated", !summing->model);
     json_put_count(row, "document_tokens", coverage->document_tokens);
     json_put_count(row, "read_tokens", coverage->read_tokens);
+    json_put_count(row, "source_bytes", summing->document_info.source_bytes);
     json_put_count(row, "document_bytes", coverage->document_bytes);
     json_put_count(row, "read_bytes", coverage->read_bytes);
     json_put_count(row, "windows", coverage->windows);
@@ -101,7 +106,10 @@ json_t *summing_plan_json(const struct summing *summing)
     json_put_count(row, "prompt_tokens", plan->prompt_tokens);
     json_put_count(row, "part_tokens", plan->part_tokens);
     json_put_count(row, "context", plan->context);
+    json_put_count(row, "answer_tokens", plan->answer_tokens);
     json_put_count(row, "memory_bytes", plan->memory_bytes);
+    if (summing->seconds > 0)
+        json_put_number(row, "seconds", summing->seconds);
     return row;
 }
 

@@ -17,9 +17,32 @@ static void print_pages(struct output *output, const char *before, size_t first,
         output_printf(output, "%sp. %zu%s", before, first, after);
 }
 
+static const char *tail_of(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    return slash && slash[1] ? slash + 1 : name;
+}
+
+/* "[p. 3]"; of several files each sentence names its own. */
+static void print_mark(const struct summing *summing, const ll_sentence *sentence, struct output *output)
+{
+    bool several = summing->document_info.files > 1;
+    if (!sentence->supported)
+        output_puts(output, " [unsupported]");
+    if (several && sentence->first_page) {
+        output_printf(output, " [%s, ", tail_of(sentence->file));
+        print_pages(output, "", sentence->first_page, sentence->last_page, "]");
+    } else if (several) {
+        output_printf(output, " [%s]", tail_of(sentence->file));
+    } else {
+        print_pages(output, " [", sentence->first_page, sentence->last_page, "]");
+    }
+}
+
 static void print_sentences(const struct summing *summing, struct output *output)
 {
     size_t count = ll_summary_sentence_count(summing->summary), length = 0;
+    const char *before = NULL;
     if (!count) {
         const char *text = ll_summary_text(summing->summary, &length);
         output_write(output, text, length);
@@ -28,9 +51,11 @@ static void print_sentences(const struct summing *summing, struct output *output
         ll_sentence sentence;
         if (ll_summary_get_sentence(summing->summary, i, &sentence) != LL_OK)
             continue;
+        if (before)
+            output_puts(output, strcmp(before, sentence.file) == 0 ? " " : "\n\n");
+        before = sentence.file;
         output_write(output, sentence.text, sentence.length);
-        print_pages(output, " [", sentence.first_page, sentence.last_page, "]");
-        output_puts(output, i + 1 < count ? " " : "");
+        print_mark(summing, &sentence, output);
     }
     output_puts(output, "\n");
 }
@@ -71,13 +96,25 @@ static void print_part(const ll_summary_node *node, const char *title, struct ou
     output_puts(output, "\n");
 }
 
+/* The summary of a short text holds nearly all its parts: they are not said twice. */
+static bool says_all_already(const struct summing *summing)
+{
+    size_t parts = 0, summary;
+    (void)ll_summary_text(summing->summary, &summary);
+    for (size_t i = 0; i < ll_summary_node_count(summing->summary); i++) {
+        ll_summary_node node;
+        parts += is_part(summing, i, &node) ? node.length : 0;
+    }
+    return parts * 2 <= summary * 3;
+}
+
 /* Window parts in the order of the document, evenly spread where not all are shown; parts of one section
  * stand under one heading. */
 static void print_outline(const struct summing *summing, struct output *output)
 {
     size_t parts = count_parts(summing), most = most_parts(summing), seen = 0, shown = 0;
     const char *title = NULL;
-    if (ll_summary_node_count(summing->summary) < 2)
+    if (ll_summary_node_count(summing->summary) < 2 || says_all_already(summing))
         return;
     if (parts > most)
         output_printf(output, "\nOutline (%zu of %zu parts; a longer --length shows more, --json all)\n",
@@ -162,5 +199,13 @@ void summing_print_plan(const struct summing *summing, struct output *output)
             human_count(plan->levels).text, ending(plan->levels), human_count(plan->context).text);
     else
         output_puts(output, "model     not used\n");
-    output_printf(output, "memory    %s of keys and values\n", human_bytes(plan->memory_bytes).text);
+    if (!summing->model)
+        return;
+    ll_model_info model = {0};
+    (void)ll_model_get_info(summing->model, &model);
+    output_printf(output, "memory    %s of keys and values beside %s of weights\n",
+                  human_bytes(plan->memory_bytes).text, human_bytes(model.file_bytes).text);
+    if (summing->seconds > 0)
+        output_printf(output, "time      at most about %s on this machine, as a short trial tells\n",
+                      human_seconds(summing->seconds).text);
 }

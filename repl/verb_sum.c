@@ -1,5 +1,7 @@
 /* sum: a summary of documents of any length, its outline and what it covers.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
 #include "repl/documents.h"
 #include "repl/say.h"
 #include "repl/summing.h"
@@ -27,12 +29,34 @@ static void print_plan(const struct summing *summing, struct program *program)
         summing_print_plan(summing, &program->output);
 }
 
+enum form { FORM_TEXT, FORM_MARKDOWN, FORM_HTML }; /* as option.c lists them */
+
+static bool ends_with(const char *name, const char *ending)
+{
+    size_t length = strlen(name), tail = strlen(ending);
+    return length > tail && strcmp(name + length - tail, ending) == 0;
+}
+
+static enum form wanted_form(const struct program *program)
+{
+    const char *path = settings_text(&program->settings, OPTION_OUTPUT);
+    if (settings_given(&program->settings, OPTION_FORMAT))
+        return (enum form)settings_count(&program->settings, OPTION_FORMAT, FORM_TEXT);
+    if (path && (ends_with(path, ".html") || ends_with(path, ".htm")))
+        return FORM_HTML;
+    return path && (ends_with(path, ".md") || ends_with(path, ".markdown")) ? FORM_MARKDOWN : FORM_TEXT;
+}
+
 static void print_summary(const struct summing *summing, struct program *program)
 {
     if (program->streams_json)
         print_lines(summing, &program->output);
     else if (settings_flag(&program->settings, OPTION_JSON))
         json_print(&program->output, summing_json(summing, true), JSON_INDENT(2));
+    else if (wanted_form(program) == FORM_MARKDOWN)
+        summing_print_markdown(summing, &program->output);
+    else if (wanted_form(program) == FORM_HTML)
+        summing_print_html(summing, &program->output);
     else
         summing_print(summing, &program->output);
     if (settings_flag(&program->settings, OPTION_TRACE))
@@ -45,7 +69,9 @@ static int sum_document(struct program *program, const ll_document *document, st
     int code = summing_plan(&summing, program, document, work->model,
                             work->model ? text_string(&work->label) : NULL);
     if (!code && settings_flag(&program->settings, OPTION_PLAN)) {
-        print_plan(&summing, program);
+        code = summing_predict(&summing, program);
+        if (!code)
+            print_plan(&summing, program);
     } else if (!code) {
         code = summing_make(&summing, program);
         if (!code) {

@@ -473,6 +473,7 @@ typedef struct ll_plan_options {
     size_t overlap_tokens; /* (size_t)-1: chosen */
     size_t summary_words;  /* wanted length of the answer; 0: 200 */
     const char *focus;     /* what the reader cares about; NULL: nothing special */
+    const char *language;  /* to write in, by its English name; NULL: the document's */
 } ll_plan_options;
 
 typedef struct ll_plan_info {
@@ -482,6 +483,7 @@ typedef struct ll_plan_info {
     uint64_t document_tokens, prompt_tokens; /* prompt_tokens: all calls together, upper bound */
     size_t window_tokens, overlap_tokens, context, part_tokens;
     uint64_t memory_bytes; /* KV of the windows that run together */
+    uint64_t answer_tokens; /* all calls together, upper bound */
 } ll_plan_info;
 
 typedef struct ll_chunk {
@@ -498,6 +500,9 @@ ll_status ll_plan_make(const ll_document *document, const ll_model *model,
                        ll_error *error);
 void ll_plan_free(ll_plan *plan);
 ll_status ll_plan_get_info(const ll_plan *plan, ll_plan_info *ret);
+/* The time that all calls may take at most, told by timing a few short ones; 0 for a plan without calls. */
+ll_status ll_plan_predict(const ll_plan *plan, ll_model *model, const ll_run *run, double *ret_seconds,
+                          ll_error *error);
 ll_status ll_plan_get_chunk(const ll_plan *plan, size_t chunk, ll_chunk *ret);
 
 /* ---- summary --------------------------------------------------------------------------------- */
@@ -535,6 +540,10 @@ typedef struct ll_sentence { /* one sentence of the answer and what it rests on 
     uint64_t first_byte, last_byte;
     float support;   /* share of content words found in the window it rests on */
     bool quoted;     /* taken word for word from the document */
+    bool supported;  /* false: too few of its words are there; shown marked */
+    size_t window;   /* of the plan, from 0 */
+    const char *file;  /* as it was named; "" for a text */
+    const char *title; /* of the section it rests on; NULL: the document has none */
 } ll_sentence;
 
 typedef struct ll_summary_stats {

@@ -34,6 +34,7 @@ static const char *const kv_types[] = {"f32", "f16", "bf16", "q8_0", NULL};
 static const char *const methods[] = {"auto", "whole", "select", "tree", "refine", "extractive", NULL};
 static const char *const lengths[] = {"short", "medium", "long", NULL};
 static const char *const keys[] = {"emacs", "vi", NULL};
+static const char *const formats[] = {"text", "markdown", "html", NULL};
 static const char *const kinds[] = {"text", "markdown", "pdf",      "html", "docx",    "odt",
                                     "epub", "pptx",     "notebook", "mail", "mbox",    "table",
                                     "json", "jsonl",    "log",      "code", "archive", NULL};
@@ -90,6 +91,8 @@ static const struct option_row rows[OPTION_COUNT] = {
     [OPTION_LENGTH] = {"length", 0, OPTION_IS_COUNT, "WORDS", "medium", lengths, 20, 100000, ANYWHERE, SUM,
                        "wanted length in words, or short (100), medium (200), long (350)"},
     [OPTION_FOCUS] = {"focus", 0, TEXT_OF("TEXT", NULL), ANYWHERE, SUM, "what the reader cares about"},
+    [OPTION_LANGUAGE] = {"language", 0, TEXT_OF("NAME", NULL), ANYWHERE, SUM,
+                         "the language to write in, by its English name (default: the document's)"},
     [OPTION_METHOD] = {"method", 0, CHOICE_OF("METHOD", "auto", methods), ANYWHERE, SUM | ASK,
                        "how to summarise; extractive needs no model, and quotes only"},
     [OPTION_WINDOW] = {"window", 0, COUNT_OF(NULL, 32, 1e9), ANYWHERE, SUM,
@@ -130,6 +133,9 @@ static const struct option_row rows[OPTION_COUNT] = {
     [OPTION_KEYS] = {"keys", 0, CHOICE_OF("STYLE", "emacs", keys), ANYWHERE, CHAT,
                      "the keys that edit a line"},
     [OPTION_PRIVATE] = {"private", 0, FLAG, ANYWHERE, CHAT, "keep no history of what is typed"},
+    [OPTION_FORMAT] =
+        {"format", 0, CHOICE_OF("FORM", NULL, formats), LINE_ONLY, SUM,
+         "the form of the summary (default: by the ending of --output, .md or .html, else text)"},
     [OPTION_JSON] = {"json", 0, FLAG, LINE_ONLY, ANSWERS, "print one JSON object"},
     [OPTION_NDJSON] = {"ndjson", 0, FLAG, LINE_ONLY, SUM | RUN,
                        "print one JSON object a line, as things happen"},

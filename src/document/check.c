@@ -1,5 +1,6 @@
 /* Whether a generated sentence may stand: its words, numbers and names must be in the text it rests on.
  * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* memmem */
 #include "document/check.h"
 
 #include <string.h>
@@ -152,16 +153,40 @@ static bool is_meta(const struct checker *c, const char *sentence, size_t length
 
 static bool is_broken(const char *sentence, size_t length)
 {
-    size_t quotes = 0, marks = 0, open = 0, close = 0;
+    size_t quotes = 0, marks = 0, open = 0, close = 0, arrows = 0;
     for (size_t i = 0; i < length; i++) {
         quotes += sentence[i] == '"';
+        arrows += sentence[i] == '>' || sentence[i] == '<';
         open += sentence[i] == '(' || sentence[i] == '[';
         close += sentence[i] == ')' || sentence[i] == ']';
         marks += sentence[i] != '\0' && strchr("{}<>|\\`=#~^_*", sentence[i]) != NULL;
     }
     unsigned char first = length ? (unsigned char)sentence[0] : 0;
-    return quotes % 2 != 0 || open != close || marks * 20 > length || (first >= 'a' && first <= 'z') ||
-           (length && sentence[length - 1] == ':');
+    /* "Grants > 2.4." is the heading path above the text, " * " the frame around it. */
+    bool framed = memmem(sentence, length, " * ", 3) || memmem(sentence, length, " | ", 3);
+    return arrows || framed || quotes % 2 != 0 || open != close || marks * 20 > length ||
+           (first >= 'a' && first <= 'z') || (length && sentence[length - 1] == ':');
+}
+
+/* "a product but also a product": three words, two of them telling, that come again. */
+static bool repeats_itself(const char *sentence, size_t length)
+{
+    struct word_set seen = {0};
+    struct words walk = words_of(sentence, length);
+    struct word word, last[3] = {{0}};
+    bool again = false;
+    for (size_t count = 0; !again && words_next(&walk, &word); count++) {
+        last[0] = last[1];
+        last[1] = last[2];
+        last[2] = word;
+        if (count < 2 || last[0].common + last[1].common + last[2].common > 1)
+            continue;
+        uint64_t key = (last[0].exact * 31 ^ last[1].exact) * 0x9E3779B97F4A7C15u ^ last[2].exact;
+        again = word_set_has(&seen, key);
+        (void)word_set_add(&seen, key);
+    }
+    word_set_fini(&seen);
+    return again;
 }
 
 /* ---- the sentence ---------------------------------------------------------------------------- */
@@ -216,7 +241,7 @@ enum check_verdict check_sentence(const struct checker *c, const char *sentence,
     *ret_support = content ? (float)found / (float)content : 0.0f;
     if (words < LEAST_WORDS || content < 2)
         return CHECK_SHORT;
-    if (is_broken(sentence, length))
+    if (is_broken(sentence, length) || repeats_itself(sentence, length))
         return CHECK_BROKEN;
     if (is_meta(c, sentence, length))
         return CHECK_META;
@@ -233,6 +258,39 @@ bool check_is_quoted(const struct checker *c, const char *sentence, size_t lengt
 {
     return words_count(sentence, length) >= RUN &&
            each_run(sentence, length, has_run, (void *)(uintptr_t)&c->runs);
+}
+
+static bool denies(const char *text, size_t length)
+{
+    static const char *const words[] = {" not ",    " no ",      " never ",   " none ",    " nor ",
+                                        " cannot ", " without ", " neither ", " nothing ", " nobody "};
+    char folded[4096];
+    fold(text, length, folded, sizeof folded);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strstr(folded, words[i]))
+            return true;
+    return strstr(folded, "n't ") != NULL;
+}
+
+bool check_rests_on(const char *text, size_t length, const char *claim, size_t claim_length)
+{
+    struct word_set there = {0};
+    struct words walk = words_of(text, length);
+    struct word word;
+    size_t content = 0, found = 0, words = 0;
+    for (; words_next(&walk, &word); words++)
+        (void)word_set_add(&there, word.hash);
+    walk = words_of(claim, claim_length);
+    while (words_next(&walk, &word)) {
+        content += !word.common;
+        found += !word.common && word_set_has(&there, word.hash);
+    }
+    word_set_fini(&there);
+    if (found * 5 < content * 3)
+        return false;
+    bool denied = denies(claim, claim_length), in_text = denies(text, length);
+    /* A long stretch may deny something else. */
+    return denied ? in_text : !in_text || words > 2 * words_count(claim, claim_length);
 }
 
 /* ---- where it comes from --------------------------------------------------------------------- */

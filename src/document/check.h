@@ -17,7 +17,7 @@ enum check_verdict {
     CHECK_WORDS,  /* fewer than four in five of its content words are there */
     CHECK_META,   /* talks of the text, the summary or the assistant */
     CHECK_ECHO,   /* repeats the instruction */
-    CHECK_BROKEN  /* code, lists, unbalanced quotes: no sentence */
+    CHECK_BROKEN  /* code, lists, unbalanced quotes, the same said twice: no sentence */
 };
 
 struct checker {      /* zero-initialised storage is ready for check_load */
@@ -31,6 +31,10 @@ struct checker {      /* zero-initialised storage is ready for check_load */
 bool check_load(struct checker *checker, const char *text, size_t length, const char *instruction);
 enum check_verdict check_sentence(const struct checker *checker, const char *sentence, size_t length,
                                   float *ret_support);
+/* Whether a claim may rest on this stretch of text: three in five of its content words are there, and it
+ * denies something only where the text does. Words from all over a window make sentences that nobody wrote.
+ */
+bool check_rests_on(const char *text, size_t length, const char *claim, size_t claim_length);
 /* Whether the sentence stands in the text word for word (blanks and case aside). */
 bool check_is_quoted(const struct checker *checker, const char *sentence, size_t length);
 void check_fini(struct checker *checker);

@@ -386,11 +386,8 @@ static ll_status add_range(struct chunker *c, size_t start, size_t end, size_t f
                            size_t first_sentence)
 {
     struct cuts cuts = {0};
-    uint64_t room = c->room > c->job->overlap * 2 ? c->room - c->job->overlap : c->room;
-    if (c->before[end] - c->before[start] <= c->room)
-        room = c->room;
-    ll_status status = cut_range(c, start, end, room, &cuts);
-    join_small(c, &cuts, end, room);
+    ll_status status = cut_range(c, start, end, c->room, &cuts);
+    join_small(c, &cuts, end, c->room);
     for (size_t i = 0; status == LL_OK && i < cuts.count; i++) {
         if (i % 16 == 0)
             status = check(c, c->document->sentences[cuts.items[i]].first);

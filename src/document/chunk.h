@@ -1,8 +1,8 @@
 /* Cuts a document into windows: at files, headings, paragraphs, sentences, words, characters.
  * SPDX-License-Identifier: Apache-2.0
  *
- * Each byte of the text is owned by exactly one window. A window may read a few sentences before its
- * own range (overlap) inside the same section. Sections larger than a window begin and end one, so
+ * Each byte of the text is owned by exactly one window. A window with room left reads a few sentences before
+ * its own range (overlap) inside the same section. Sections larger than a window begin and end one, so
  * that an edit moves no cut outside its section; a long section is halved at paragraphs chosen by content
  * until the pieces fit, so that a sentence more or less moves no other cut. */
 #ifndef DOCUMENT_CHUNK_H

@@ -7,6 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Sentences with a smaller share of their words in the text are marked wherever they are shown. */
+#define CLAIM_SUPPORTED 0.8f
+
 struct claim {
     char *text; /* owned; blanks folded */
     size_t length, words;

@@ -158,7 +158,8 @@ static ll_status fall_back(const struct fusion *f, const struct claim_list *chil
     if (!chosen)
         return error_nomem(job->error, "summary", children->count);
     ll_status status =
-        select_claims(children, job->document->text.length, job->plan->words, chosen, job->error);
+        select_claims(children, &(struct select_wish){0, job->document->text.length, job->plan->words},
+                      &job->terms, chosen, job->error);
     for (size_t i = 0; i < children->count && status == LL_OK; i++)
         if (chosen[i] &&
             !claim_add(out, children->items[i].text, children->items[i].length, &children->items[i]))
@@ -173,7 +174,8 @@ static ll_status judge(struct fusion *f, const struct map_task *task, const stru
     struct merging merging = {f, children, out};
     if (!check_load(&f->checker, strbuf_text(&task->text), task->text.length, strbuf_text(&f->instruction)))
         return error_nomem(f->job->error, "summary", task->text.length);
-    LL_TRY(map_sentences(task, &f->checker, f->job->plan->small, collect, &merging));
+    LL_TRY(map_sentences(task, &f->checker, f->job->plan->small && !f->job->plan->language,
+                         f->job->plan->language ? 0.0f : LOOSE_SUPPORT, collect, &merging));
     if (out->count > 0)
         return LL_OK;
     f->job->summary->stats.fallbacks++;
@@ -257,7 +259,7 @@ static void fusion_fini(struct fusion *f)
 
 ll_status fuse_tree(struct summary_job *job)
 {
-    struct prompt prompt = {PROMPT_MERGE, job->plan->focus, job->plan->words};
+    struct prompt prompt = {PROMPT_MERGE, job->plan->focus, job->plan->words, job->plan->language};
     struct fusion f = {.job = job, .prompt = &prompt};
     size_t base = 0, children = job->summary->node_count, done = 0, total = 0;
     ll_status status = LL_OK;
@@ -312,7 +314,7 @@ static ll_status refine_step(struct fusion *f, size_t index, struct claim_list *
 
 ll_status fuse_refine(struct summary_job *job)
 {
-    struct prompt prompt = {PROMPT_REFINE, job->plan->focus, job->plan->words};
+    struct prompt prompt = {PROMPT_REFINE, job->plan->focus, job->plan->words, job->plan->language};
     struct fusion f = {.job = job, .prompt = &prompt};
     struct claim_list running = {0};
     ll_status status = LL_OK;

@@ -69,6 +69,7 @@ bool keysentence_is_boilerplate(const char *text, size_t length)
     for (size_t i = 0; i < length; i++)
         marks += text[i] != '\0' && strchr("*|_=~<>{}\\#+/", text[i]) != NULL;
     return marks * 20 > length || (length > 9 && memcmp(text, "Copyright", 9) == 0) ||
+           memmem(text, length, " * ", 3) || memmem(text, length, " | ", 3) ||
            memmem(text, length, "(C)", 3) || memmem(text, length, "\xC2\xA9", 2) ||
            memmem(text, length, "://", 3);
 }

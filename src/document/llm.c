@@ -7,7 +7,9 @@
 
 #include <string.h>
 
+#include "base/options.h"
 #include "document/plan.h"
+#include "document/predict.h"
 #include "document/summary.h"
 #include "engine/identity.h"
 #include "engine/model.h"
@@ -80,6 +82,16 @@ ll_status ll_plan_make(const ll_document *document, const ll_model *model, const
     if (model)
         llm_of_model(model, &llm);
     return plan_make(document, model ? &llm : NULL, options, run, ret, error);
+}
+
+ll_status ll_plan_predict(const ll_plan *plan, ll_model *model, const ll_run *run, double *ret_seconds,
+                          ll_error *error)
+{
+    struct llm llm;
+    LL_TRY(run_check(run, error));
+    if (model)
+        llm_of_model(model, &llm);
+    return predict_seconds(plan, model ? &llm : NULL, run, ret_seconds, error);
 }
 
 ll_status ll_summarize(ll_model *model, const ll_plan *plan, const ll_summary_options *options,

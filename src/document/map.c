@@ -78,6 +78,7 @@ static size_t block_end(const char *text, size_t at, size_t length)
 }
 
 ll_status map_sentences(const struct map_task *task, const struct checker *checker, bool strict,
+                        float least_support,
                         ll_status (*fn)(void *context, const char *sentence, size_t length, float support),
                         void *context)
 {
@@ -96,7 +97,7 @@ ll_status map_sentences(const struct map_task *task, const struct checker *check
             continue;
         float support;
         enum check_verdict verdict = check_sentence(checker, sentence, size, &support);
-        bool good = verdict == CHECK_GOOD || (!strict && verdict == CHECK_WORDS && support >= 0.4f);
+        bool good = verdict == CHECK_GOOD || (!strict && verdict == CHECK_WORDS && support >= least_support);
         if (good)
             LL_TRY(fn(context, sentence, size, support));
     }
@@ -126,8 +127,38 @@ static ll_status collect(void *context, const char *sentence, size_t length, flo
     claim.score = (float)keysentence_score(&c->job->terms, sentence, length);
     check_locate(c->job->document, c->window->text_first, c->window->last, sentence, length, &claim.first,
                  &claim.last);
+    /* What is written in another language shares names and numbers with its source, not words. */
+    if (c->job->plan->small && !c->job->plan->language &&
+        !check_rests_on(c->job->document->text.text + claim.first, claim.last - claim.first, sentence,
+                        length))
+        return LL_OK;
     return claim_add(c->claims, sentence, length, &claim) ? LL_OK
                                                           : error_nomem(c->job->error, "summary", length);
+}
+
+static bool repeats_any(const struct claim_list *claims, const struct claim *claim)
+{
+    for (size_t i = 0; i < claims->count; i++)
+        if (claims->items[i].first == claim->first ||
+            claim_repeats(claims->items[i].text, claims->items[i].length, claim->text, claim->length))
+            return true;
+    return false;
+}
+
+/* What a reader cares about must not depend on the model's choice: the window's best sentence on it is
+ * quoted, too. false: no memory. */
+static bool add_focused(const struct summary_job *job, const struct window *window, size_t index,
+                        struct claim_list *claims)
+{
+    struct claim_list picked = {0};
+    bool room = keysentence_pick(job->document, &job->terms, window, index, 1, &picked);
+    for (size_t i = 0; room && i < picked.count; i++) {
+        struct claim *claim = &picked.items[i];
+        if (terms_focus(&job->terms, claim->text, claim->length) && !repeats_any(claims, claim))
+            room = claim_add(claims, claim->text, claim->length, claim);
+    }
+    claim_list_fini(&picked);
+    return room;
 }
 
 static ll_status add_part(struct summary_job *job, size_t index, const struct map_task *task,
@@ -141,8 +172,11 @@ static ll_status add_part(struct summary_job *job, size_t index, const struct ma
         if (!check_load(checker, strbuf_text(&task->text), task->text.length, instruction))
             status = error_nomem(job->error, "summary", task->text.length);
         else
-            status = map_sentences(task, checker, job->plan->small, collect, &collecting);
+            status = map_sentences(task, checker, job->plan->small && !job->plan->language,
+                                   job->plan->language ? 0.0f : LOOSE_SUPPORT, collect, &collecting);
     }
+    if (status == LL_OK && task && job->terms.focus.count && !add_focused(job, window, index, &claims))
+        status = error_nomem(job->error, "summary", sizeof claims);
     if (status == LL_OK && claims.count == 0) {
         job->summary->stats.fallbacks += task != NULL;
         if (!keysentence_pick(job->document, &job->terms, window, index, KEY_SENTENCES, &claims))
@@ -173,7 +207,7 @@ static ll_status map_group(struct summary_job *job, const struct prompt *prompt,
 static ll_status map_with_model(struct summary_job *job, struct checker *checker)
 {
     const struct ll_plan *plan = job->plan;
-    struct prompt prompt = {PROMPT_PART, plan->focus, plan->small ? 0 : plan->words};
+    struct prompt prompt = {PROMPT_PART, plan->focus, plan->small ? 0 : plan->words, plan->language};
     struct strbuf instruction = {0};
     prompt_instruction(&prompt, &instruction);
     ll_status status = LL_OK;

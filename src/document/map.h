@@ -24,8 +24,12 @@ struct map_task {
 ll_status map_run(struct summary_job *job, const struct prompt *prompt, struct map_task *tasks, size_t count,
                   size_t max_tokens, ll_phase phase, size_t done, size_t total);
 void map_task_fini(struct map_task *task);
-/* Calls fn with each sentence of a task's output that may stand; an unfinished last one is left out. */
+/* A larger model may put things in words of its own: this share of them must still be in the text. */
+#define LOOSE_SUPPORT 0.4f
+/* Calls fn with each sentence of a task's output that may stand; an unfinished last one is left out. strict:
+ * four in five of its words must be in the text, else least_support of them. */
 ll_status map_sentences(const struct map_task *task, const struct checker *checker, bool strict,
+                        float least_support,
                         ll_status (*fn)(void *context, const char *sentence, size_t length, float support),
                         void *context);
 

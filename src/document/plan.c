@@ -41,7 +41,8 @@ void ll_plan_options_init(ll_plan_options *options)
 
 static ll_status measure_prompt(const struct planner *p, enum prompt_kind kind, size_t words, size_t *ret)
 {
-    struct prompt prompt = {.kind = kind, .focus = p->plan->focus, .words = words};
+    struct prompt prompt = {
+        .kind = kind, .focus = p->plan->focus, .words = words, .language = p->plan->language};
     struct token_list tokens = {0};
     ll_status status = prompt_encode(&prompt, p->llm, "", 0, &tokens, p->error);
     *ret = tokens.count;
@@ -188,7 +189,8 @@ static ll_status choose_small(struct planner *p)
 {
     p->plan->info.method = LL_METHOD_SELECT;
     LL_TRY(plan_select(p));
-    if (!p->options->window_tokens && p->plan->info.document_tokens <= SMALL_WHOLE &&
+    if (p->document->file_count == 1 && !p->options->window_tokens &&
+        p->plan->info.document_tokens <= SMALL_WHOLE &&
         p->plan->info.document_tokens + p->part_overhead + BUDGET_GUARD + SMALL_PART <= p->context) {
         p->plan->info.method = LL_METHOD_WHOLE;
         LL_TRY(plan_whole(p));
@@ -278,7 +280,16 @@ static void add_totals(struct planner *p)
                                                            : BATCH_WIDTH;
         info->memory_bytes = p->llm->cache_bytes(p->llm->self, info->context, width, LL_F16);
     }
+    info->answer_tokens = (uint64_t)info->calls * info->part_tokens;
     info->reason = strbuf_text(&plan->reason);
+}
+
+static ll_status copy_wish(const struct planner *p, const char *text, char **ret)
+{
+    if (!text || !*text)
+        return LL_OK;
+    *ret = mem_copy_text(text, strlen(text));
+    return *ret ? LL_OK : error_nomem(p->error, "plan", strlen(text));
 }
 
 static ll_status fill(struct planner *p)
@@ -288,11 +299,8 @@ static ll_status fill(struct planner *p)
     plan->needs_model = true;
     plan->label_tokens = LABEL_TOKENS;
     plan->words = p->options->summary_words ? p->options->summary_words : DEFAULT_WORDS;
-    if (p->options->focus && *p->options->focus) {
-        plan->focus = mem_copy_text(p->options->focus, strlen(p->options->focus));
-        if (!plan->focus)
-            return error_nomem(p->error, "plan", strlen(p->options->focus));
-    }
+    LL_TRY(copy_wish(p, p->options->focus, &plan->focus));
+    LL_TRY(copy_wish(p, p->options->language, &plan->language));
     if (p->llm)
         LL_TRY(measure_model(p));
     LL_TRY(p->options->method == LL_METHOD_AUTO ? choose(p) : obey(p));
@@ -331,6 +339,7 @@ void ll_plan_free(ll_plan *plan)
     if (!plan)
         return;
     mem_free(plan->focus);
+    mem_free(plan->language);
     window_list_fini(&plan->windows);
     strbuf_fini(&plan->reason);
     mem_free(plan);

@@ -10,6 +10,7 @@ struct ll_plan {
     const struct ll_document *document;
     bool needs_model, small; /* small: fewer than a billion parameters */
     char *focus;             /* NULL: nothing special */
+    char *language;          /* NULL: the document's */
     size_t words;
     struct budget budget; /* of TREE and REFINE */
     size_t label_tokens;  /* of a child's label in a merge */

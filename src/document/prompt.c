@@ -45,6 +45,8 @@ void prompt_instruction(const struct prompt *prompt, struct strbuf *out)
         strbuf_puts(out, " Keep the order, and keep names and numbers.");
         break;
     }
+    if (prompt->language)
+        strbuf_printf(out, " Write in %s.", prompt->language);
     if (prompt->focus && *prompt->focus)
         strbuf_printf(out, " Give most room to what it says about: %s", prompt->focus);
 }

@@ -13,8 +13,9 @@ enum prompt_kind { PROMPT_PART, PROMPT_MERGE, PROMPT_REFINE, PROMPT_ASK };
 
 struct prompt {
     enum prompt_kind kind;
-    const char *focus; /* what the reader cares about, or NULL; PROMPT_ASK: the question */
-    size_t words;      /* wanted length; 0: three sentences */
+    const char *focus;    /* what the reader cares about, or NULL; PROMPT_ASK: the question */
+    size_t words;         /* wanted length; 0: three sentences */
+    const char *language; /* to write in; NULL: the text's */
 };
 
 extern const char prompt_system[];

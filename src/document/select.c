@@ -7,10 +7,15 @@
 #include "base/error.h"
 #include "base/mem.h"
 
+enum { FOCUS_TENTHS = 6, BEGINNING = 25 /* one part of so many of the range is its beginning */ };
+
+static const float beginning_gain = 1.4f;
+
 struct selection {
     const struct claim_list *claims;
     bool *chosen;
     size_t words, used; /* wanted, taken */
+    size_t first, last; /* bytes of the document to choose from */
     float floor;        /* sentences scored lower are taken only when nothing else is there */
 };
 
@@ -26,6 +31,26 @@ static bool says_nothing_new(const struct selection *s, size_t candidate)
     return false;
 }
 
+static bool in_range(const struct selection *s, const struct claim *claim)
+{
+    return claim->first >= s->first && claim->first < s->last;
+}
+
+static size_t count_in_range(const struct selection *s)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < s->claims->count; i++)
+        count += in_range(s, &s->claims->items[i]);
+    return count;
+}
+
+static float worth(const struct selection *s, size_t i)
+{
+    const struct claim *claim = &s->claims->items[i];
+    bool beginning = claim->first - s->first <= (s->last - s->first) / BEGINNING;
+    return claim->score * (beginning ? beginning_gain : 1.0f);
+}
+
 /* The best sentence in [first, last) that still fits; SIZE_MAX when there is none. */
 static size_t best_between(const struct selection *s, size_t first, size_t last)
 {
@@ -35,7 +60,7 @@ static size_t best_between(const struct selection *s, size_t first, size_t last)
         if (claim->score < s->floor || claim->first < first || claim->first >= last || s->chosen[i] ||
             s->used + claim->words > s->words)
             continue;
-        if ((best == SIZE_MAX || claim->score > s->claims->items[best].score) && !says_nothing_new(s, i))
+        if ((best == SIZE_MAX || worth(s, i) > worth(s, best)) && !says_nothing_new(s, i))
             best = i;
     }
     return best;
@@ -65,15 +90,15 @@ static size_t mean_words(const struct claim_list *claims)
 }
 
 /* Stretches that gave nothing leave words over: they go to the longest gaps between chosen sentences. */
-static void fill_gaps(struct selection *s, size_t length)
+static void fill_gaps(struct selection *s)
 {
     for (size_t round = 0; round < s->claims->count; round++) {
-        size_t gap_first = 0, gap_last = 0, from = 0, best = SIZE_MAX;
+        size_t gap_first = 0, gap_last = 0, from = s->first, best = SIZE_MAX;
         for (size_t i = 0; i <= s->claims->count; i++) {
             bool end = i == s->claims->count;
             if (!end && !s->chosen[i])
                 continue;
-            size_t to = end ? length : s->claims->items[i].first;
+            size_t to = end ? s->last : s->claims->items[i].first;
             if (to > from && to - from > gap_last - gap_first) {
                 size_t candidate = best_between(s, from, to);
                 if (candidate != SIZE_MAX) {
@@ -82,7 +107,7 @@ static void fill_gaps(struct selection *s, size_t length)
                     best = candidate;
                 }
             }
-            from = end ? length : s->claims->items[i].first + 1;
+            from = end ? s->last : s->claims->items[i].first + 1;
         }
         if (best == SIZE_MAX)
             return;
@@ -90,29 +115,70 @@ static void fill_gaps(struct selection *s, size_t length)
     }
 }
 
-ll_status select_claims(const struct claim_list *claims, size_t length, size_t words, bool *chosen,
-                        ll_error *error)
+/* Sentences on what the reader cares about, those that hold most of its words first. */
+static void take_focused(struct selection *s, const struct terms *terms)
 {
-    struct selection s = {claims, chosen, words, 0, 0};
+    size_t most = s->words * FOCUS_TENTHS / 10;
+    while (s->used < most) {
+        size_t best = SIZE_MAX, best_hits = 0;
+        for (size_t i = 0; i < s->claims->count; i++) {
+            const struct claim *c = &s->claims->items[i];
+            if (s->chosen[i] || !in_range(s, c) || s->used + c->words > s->words)
+                continue;
+            size_t hits = terms_focus(terms, c->text, c->length);
+            bool better =
+                hits > best_hits || (hits && hits == best_hits && c->score > s->claims->items[best].score);
+            if (better && !says_nothing_new(s, i)) {
+                best = i;
+                best_hits = hits;
+            }
+        }
+        if (best == SIZE_MAX)
+            return;
+        take(s, best);
+    }
+}
+
+static void spread(struct selection *s)
+{
+    size_t left = s->words > s->used ? s->words - s->used : 0, in = count_in_range(s);
+    size_t stretches = left / mean_words(s->claims), length = s->last - s->first;
+    stretches = stretches < 1 ? 1 : stretches > in ? in : stretches;
+    for (size_t k = 0; k < stretches; k++) {
+        size_t first = s->first + (size_t)((__uint128_t)length * k / stretches);
+        size_t last = s->first + (size_t)((__uint128_t)length * (k + 1) / stretches);
+        size_t best = best_between(s, first, last);
+        if (best != SIZE_MAX)
+            take(s, best);
+    }
+    fill_gaps(s);
+}
+
+/* All sentences are longer than what was asked for: the shortest one. */
+static void take_shortest(struct selection *s)
+{
+    size_t shortest = SIZE_MAX;
+    for (size_t i = 0; i < s->claims->count; i++)
+        if (in_range(s, &s->claims->items[i]) &&
+            (shortest == SIZE_MAX || s->claims->items[i].words < s->claims->items[shortest].words))
+            shortest = i;
+    if (shortest != SIZE_MAX)
+        take(s, shortest);
+}
+
+ll_status select_claims(const struct claim_list *claims, const struct select_wish *wish,
+                        const struct terms *terms, bool *chosen, ll_error *error)
+{
+    struct selection s = {
+        .claims = claims, .chosen = chosen, .words = wish->words, .first = wish->first, .last = wish->last};
     if (claims->count == 0)
         return error_set(error, LL_INTERNAL, "summary", "no sentence to choose from");
     s.floor = least_score(claims);
-    size_t stretches = words / mean_words(claims);
-    stretches = stretches < 1 ? 1 : stretches > claims->count ? claims->count : stretches;
-    for (size_t k = 0; k < stretches; k++) {
-        size_t first = (size_t)((__uint128_t)length * k / stretches);
-        size_t last = (size_t)((__uint128_t)length * (k + 1) / stretches);
-        size_t best = best_between(&s, first, k + 1 == stretches ? SIZE_MAX : last);
-        if (best != SIZE_MAX)
-            take(&s, best);
-    }
-    fill_gaps(&s, length);
-    if (s.used == 0) { /* all sentences are longer than what was asked for: the shortest one */
-        size_t shortest = 0;
-        for (size_t i = 1; i < claims->count; i++)
-            if (claims->items[i].words < claims->items[shortest].words)
-                shortest = i;
-        take(&s, shortest);
-    }
+    if (count_in_range(&s) == 0)
+        return LL_OK;
+    take_focused(&s, terms);
+    spread(&s);
+    if (s.used == 0)
+        take_shortest(&s);
     return LL_OK;
 }

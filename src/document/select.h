@@ -4,11 +4,18 @@
 #define DOCUMENT_SELECT_H
 
 #include "document/claim.h"
+#include "document/terms.h"
 #include "longleaf.h"
 
-/* Marks chosen[i] for claims (in document order) of at most `words` words together, one at least. The
- * document, `length` bytes, is divided into as many stretches as sentences fit, and each gives its best. */
-ll_status select_claims(const struct claim_list *claims, size_t length, size_t words, bool *chosen,
-                        ll_error *error);
+struct select_wish {
+    size_t first, last; /* bytes of the document that the sentences are to stand for */
+    size_t words;       /* at most, together */
+};
+
+/* Marks chosen[i] for claims (in document order) of the range; one at least where it has any. What the reader
+ * cares about (the terms' focus) gets most of the room; the rest is divided into as many stretches of the
+ * range as sentences fit, and each gives its best. How a text begins says more of it than any later part. */
+ll_status select_claims(const struct claim_list *claims, const struct select_wish *wish,
+                        const struct terms *terms, bool *chosen, ll_error *error);
 
 #endif

@@ -133,6 +133,24 @@ static void prefer_generated(struct claim_list *claims)
             claims->items[i].score *= 1.3f;
 }
 
+/* Each file gets half of an equal share of the words and half of one by its length, so that a short letter
+ * beside a long report is heard, too. */
+static ll_status select_by_file(struct summary_job *job, const struct claim_list *all, bool *chosen)
+{
+    const struct ll_document *d = job->document;
+    size_t words = job->plan->words;
+    for (size_t f = 0; f < d->file_count; f++) {
+        const struct doc_file *file = &d->files[f];
+        size_t last = f + 1 < d->file_count ? d->files[f + 1].first : d->text.length + 1;
+        double share = 0.5 / (double)d->file_count + 0.5 * (double)(file->last - file->first) /
+                                                         (double)(d->text.length ? d->text.length : 1);
+        struct select_wish wish = {file->first, last,
+                                   d->file_count == 1 ? words : (size_t)((double)words * share)};
+        LL_TRY(select_claims(all, &wish, &job->terms, chosen, job->error));
+    }
+    return LL_OK;
+}
+
 static ll_status choose_answer(struct summary_job *job)
 {
     struct ll_summary *s = job->summary;
@@ -147,7 +165,7 @@ static ll_status choose_answer(struct summary_job *job)
     if (status == LL_OK) {
         order(&all);
         prefer_generated(&all);
-        status = select_claims(&all, job->document->text.length, job->plan->words, chosen, job->error);
+        status = select_by_file(job, &all, chosen);
     }
     for (size_t i = 0; i < all.count && status == LL_OK; i++)
         if (chosen[i] && !claim_add(&s->answer, all.items[i].text, all.items[i].length, &all.items[i]))
@@ -157,32 +175,47 @@ static ll_status choose_answer(struct summary_job *job)
     return status;
 }
 
-/* "[p. 3]", "[p. 3-4]", or the section's title where there are no pages. */
+/* Without the dot or colon at its end, cut to a readable length. */
+static void put_short(const char *title, struct strbuf *out)
+{
+    size_t length = strlen(title);
+    while (length > 1 && strchr(".: ", title[length - 1]))
+        length--;
+    bool cut = length > MARK_TITLE;
+    length = cut ? MARK_TITLE : length;
+    while (cut && length > 0 && ((unsigned char)title[length] & 0xC0) == 0x80)
+        length--;
+    strbuf_append(out, title, length);
+    strbuf_puts(out, cut ? "…" : "");
+}
+
+static const char *tail_of(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    return slash && slash[1] ? slash + 1 : name;
+}
+
+/* "[p. 3]", "[p. 3-4]", or the section's title where there are no pages; the file first where there are
+ * several. */
 static void put_mark(const struct summary_job *job, const struct claim *claim, struct strbuf *out)
 {
     size_t first, last;
     const struct ll_document *d = job->document;
     document_pages(d, claim->first, claim->last, &first, &last);
     size_t section = document_section(d, claim->first);
-    bool several = d->file_count > 1 || !first;
-    if (!first && d->sections[section].parent == section && d->file_count == 1)
+    const struct doc_section *s = &d->sections[section];
+    bool named = d->file_count > 1, titled = !first && s->parent != section;
+    if (!first && !titled && !named)
         return;
     strbuf_puts(out, " [");
-    if (several) {
-        const struct doc_section *s = &d->sections[section];
-        const char *title = d->titles.text + s->title;
-        size_t length = s->title_length;
-        while (length > 1 && strchr(".: ", title[length - 1]))
-            length--;
-        bool cut = length > MARK_TITLE;
-        length = cut ? MARK_TITLE : length;
-        while (cut && length > 0 && ((unsigned char)title[length] & 0xC0) == 0x80)
-            length--;
-        strbuf_append(out, title, length);
-        strbuf_puts(out, cut ? "…" : "");
-    }
+    if (named)
+        put_short(tail_of(d->titles.text + document_file(d, claim->first)->name), out);
+    if (named && (titled || first))
+        strbuf_puts(out, ", ");
+    if (titled)
+        put_short(d->titles.text + s->title, out);
     if (first)
-        strbuf_printf(out, first == last ? "%sp. %zu" : "%sp. %zu-%zu", several ? ", " : "", first, last);
+        strbuf_printf(out, first == last ? "p. %zu" : "p. %zu-%zu", first, last);
     strbuf_putc(out, ']');
 }
 
@@ -207,6 +240,8 @@ static void write_answer(struct summary_job *job)
              marked = last || !same_mark(job, claim, &s->answer.items[i + 1]);
         strbuf_append(&s->text, claim->text, claim->length);
         words += claim->words;
+        if (!claim->quoted && claim->support < CLAIM_SUPPORTED)
+            strbuf_puts(&s->text, " [unsupported]");
         if (marked)
             put_mark(job, claim, &s->text);
         if (last)
@@ -419,13 +454,20 @@ ll_status ll_summary_get_sentence(const ll_summary *summary, size_t sentence, ll
 {
     if (sentence >= summary->answer.count)
         return LL_NOT_FOUND;
+    const struct ll_document *d = summary->document;
     const struct claim *c = &summary->answer.items[sentence];
+    const struct doc_section *section = &d->sections[document_section(d, c->first)];
     *ret = (ll_sentence){.text = c->text,
                          .length = c->length,
                          .first_byte = c->first,
                          .last_byte = c->last,
                          .support = c->support,
-                         .quoted = c->quoted};
-    document_pages(summary->document, c->first, c->last, &ret->first_page, &ret->last_page);
+                         .quoted = c->quoted,
+                         .supported = c->quoted || c->support >= CLAIM_SUPPORTED,
+                         .window = c->window,
+                         .file = d->titles.text + document_file(d, c->first)->name};
+    if (section->parent != (size_t)(section - d->sections))
+        ret->title = d->titles.text + section->title;
+    document_pages(d, c->first, c->last, &ret->first_page, &ret->last_page);
     return LL_OK;
 }

@@ -101,6 +101,19 @@ bool terms_holds(const struct terms *terms, uint64_t hash)
     return term && term->hash != 0;
 }
 
+size_t terms_focus(const struct terms *terms, const char *text, size_t length)
+{
+    struct words walk = words_of(text, length);
+    struct word word;
+    struct word_set met = {0};
+    while (terms->focus.count && words_next(&walk, &word))
+        if (word_set_has(&terms->focus, word.hash))
+            (void)word_set_add(&met, word.hash);
+    size_t count = met.count;
+    word_set_fini(&met);
+    return count;
+}
+
 void terms_fini(struct terms *terms)
 {
     mem_free(terms->slots);

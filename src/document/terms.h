@@ -27,6 +27,8 @@ double terms_weight(const struct terms *terms, const struct word *word);
 /* How rare a word is: log(1 + sentences / (1 + sentences with it)), also for words the document lacks. */
 double terms_rarity(const struct terms *terms, uint64_t hash);
 bool terms_holds(const struct terms *terms, uint64_t hash);
+/* How many different words of the reader's focus a text holds. */
+size_t terms_focus(const struct terms *terms, const char *text, size_t length);
 void terms_fini(struct terms *terms);
 
 #endif

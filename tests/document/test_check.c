@@ -197,6 +197,36 @@ static void numbers_and_ordinary_prose_pass(void **state)
                      SIZE_MAX);
 }
 
+static void a_sentence_that_says_the_same_twice_is_broken(void **state)
+{
+    (void)state;
+    static const char source[] =
+        "A product is a consumer product when it is used at home, regardless of its other uses.";
+    struct checker checker = {0};
+    float support;
+    assert_true(check_load(&checker, source, strlen(source), ""));
+    const char *twice = "A product is a consumer product but also a consumer product at home.";
+    assert_int_equal(check_sentence(&checker, twice, strlen(twice), &support), CHECK_BROKEN);
+    const char *once = "A product is a consumer product when used at home.";
+    assert_int_equal(check_sentence(&checker, once, strlen(once), &support), CHECK_GOOD);
+    check_fini(&checker);
+}
+
+static void a_claim_must_rest_on_one_place_and_deny_what_it_denies(void **state)
+{
+    (void)state;
+    static const char denied[] =
+        "You may not charge a fee for the licence or for any right granted under it.";
+    static const char allowed[] = "You may charge a fee for each copy that you convey to others.";
+    const char *claim = "You may charge a fee for the licence.",
+               *not = "You may not charge a fee for each copy.";
+    assert_false(check_rests_on(denied, strlen(denied), claim, strlen(claim)));
+    assert_true(check_rests_on(allowed, strlen(allowed), "You may charge a fee for each copy.", 35));
+    assert_false(check_rests_on(allowed, strlen(allowed), not, strlen(not )));
+    const char *mixed = "The patent holder conveys warranty damages to the installation.";
+    assert_false(check_rests_on(allowed, strlen(allowed), mixed, strlen(mixed)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +245,8 @@ int main(void)
         cmocka_unit_test(a_loop_is_stopped_in_its_third_round_from_the_first_token_on),
         cmocka_unit_test(a_repeated_sentence_is_stopped_whatever_its_length),
         cmocka_unit_test(numbers_and_ordinary_prose_pass),
+        cmocka_unit_test(a_sentence_that_says_the_same_twice_is_broken),
+        cmocka_unit_test(a_claim_must_rest_on_one_place_and_deny_what_it_denies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,6 +31,28 @@ refused 2 'question is empty' "nor with an empty one" longleaf ask bridge.txt -q
 refused 6 'nowhere.txt' "a missing document is named" longleaf ask nowhere.txt -q 'Who built the bridge?'
 ends 0 "-q is quiet for other verbs" longleaf sum -q --method extractive bridge.txt
 
+# ---- reports and several files ----
+ends 0 "several files are summed up together" longleaf sum --no-cache --length 80 bridge.txt harbour.txt
+holds out '[bridge.txt]' "and each sentence names its file"
+holds out '[harbour.txt]' "also of the shorter one"
+ends 0 "a summary says what each sentence rests on" longleaf sum --no-cache --json --length 40 bridge.txt
+is "$(at sentences.0.file out)" bridge.txt "with its file"
+is "$(at sentences.0.window out)" 0 "its window"
+is "$(at sentences.0.supported out)" true "and whether it is borne out"
+printf '# The <b>odd</b> & [strange] *book*\n\nIt was written by Anna Kell in 1832 and holds 40 pages of <script>alert(1)</script> and more.\n' > odd.md
+ends 0 "a summary becomes a web page" longleaf sum --method extractive -o report.html odd.md
+holds report.html '<a href="odd.md">' "with links to the file"
+! grep -q '<script>\|<b>' report.html
+tap_case $? "and nothing of the document is taken for HTML"
+ends 0 "or a Markdown file" longleaf sum --method extractive -o report.md odd.md
+holds report.md '](odd.md)' "with links, too"
+holds report.md '\<b\>odd\</b\> \& \[strange\]' "and nothing of the document is taken for Markdown"
+ends 0 "the form may be named" longleaf sum --method extractive --format html odd.md
+holds out '<!DOCTYPE html>' "without a file"
+ends 0 "a plan tells the time" longleaf sum --plan bridge.txt
+holds out 'time      at most about ' "before any work is done"
+ends 0 "a language may be asked for" longleaf sum --no-cache --language French bridge.txt
+
 # ---- cache ----
 seq -f 'The furnace number %g was built in a year of plenty by a master of glass, and held many pots.' 1 400 |
     awk '{ print } NR % 4 == 0 { print "" }' > book.txt

@@ -17,6 +17,7 @@ import argparse
 import json
 import os
 import random
+import re
 import subprocess
 import tempfile
 
@@ -46,6 +47,17 @@ def ask(arguments, path, questions):
     if done.returncode not in (0, 7):
         raise SystemExit(done.stderr)
     return read_objects(done.stdout)
+
+
+def locate(arguments, path, planted):
+    """Bytes are those of the text a model is given, which may differ from the file's."""
+    done = subprocess.run([arguments.longleaf, "text", path], capture_output=True, check=True)
+    folded = done.stdout
+    for fact in planted:
+        words = [re.escape(w) for w in fact.sentence.encode().split()]
+        found = re.search(rb"\s+".join(words), folded)
+        fact.at = found.start() if found else fact.at
+    return len(folded)
 
 
 def holds(window, fact):
@@ -121,7 +133,7 @@ def main():
             text = invented.plant(draw, original, planted)
             with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8", delete=False) as file:
                 file.write(text)
-            tally, size = Tally(), len(text.encode())
+            tally, size = Tally(), locate(arguments, file.name, planted)
             kinds = ["exact", "loose", "absent", "foreign"]
             results = ask(arguments, file.name, [getattr(f, k) for k in kinds for f in planted])
             os.unlink(file.name)
