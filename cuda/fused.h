@@ -13,8 +13,10 @@ extern "C" {
  * always cut into so many runs, and the runs' sums added in their order: so its bytes never change. */
 #define FUSED_ROWS 16
 #define FUSED_WARPS 8
-/* Most columns that a single row may have to be kept in shared memory. */
+/* Most columns that a single row may have to be kept in shared memory; with a norm its vectors are there too.
+ */
 #define FUSED_MOST_COLUMNS 65536
+#define FUSED_MOST_NORMED 14336
 
 /* Numbers of a unit. */
 static inline int fused_unit(enum dtype dtype)
@@ -53,6 +55,11 @@ struct fused_call {
 typedef int fused_launch(const struct fused_call *call, enum dtype dtype, int processors, void *stream);
 fused_launch fused_DT_F32, fused_DT_F16, fused_DT_BF16, fused_DT_Q4_0, fused_DT_Q4_1, fused_DT_Q5_0,
     fused_DT_Q5_1, fused_DT_Q8_0, fused_DT_Q4_K, fused_DT_Q5_K, fused_DT_Q6_K;
+
+/* One row, by weights of two types: one launch. */
+typedef int fused_pair_launch(const struct fused_call *a, const struct fused_call *b, enum dtype dtype,
+                              int processors, void *stream);
+fused_pair_launch fused_pair_Q4_K_Q6_K, fused_pair_Q5_K_Q6_K;
 
 /* out[row][o] += bias[o] for n columns of `rows` rows. */
 int fused_add_bias(void *out, enum dtype dtype, int64_t out_stride, int64_t rows, int64_t n,

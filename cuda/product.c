@@ -84,8 +84,8 @@ static bool input_is_right(const struct product_call *call, int64_t k)
         return false;
     if (call->norm == PRODUCT_NORM_NONE)
         return call->in_dtype == call->dtype;
-    return call->norm_weight && k <= FUSED_MOST_COLUMNS &&
-           (call->in_dtype == call->dtype || call->in_dtype == DT_F32);
+    return call->norm_weight && is_aligned(call->norm_weight) && is_aligned(call->norm_bias) &&
+           k <= FUSED_MOST_NORMED && (call->in_dtype == call->dtype || call->in_dtype == DT_F32);
 }
 
 static bool gate_is_right(const struct product_call *call)
@@ -161,8 +161,7 @@ static struct fused_call fused_call_of(const struct product_call *call, enum dty
 }
 
 /* All weights of one type, for up to PRODUCT_FUSED_ROWS rows. */
-static int run_pass(const struct product_context *context, const struct product_call *call, enum dtype weight,
-                    int64_t first_row, void *stream)
+static struct fused_call gather(const struct product_call *call, enum dtype weight, int64_t first_row)
 {
     struct fused_call fused = fused_call_of(call, weight, first_row);
     for (int i = 0; i < call->count; i++) {
@@ -173,16 +172,38 @@ static int run_pass(const struct product_context *context, const struct product_
         to->first_tile = call->gate == PRODUCT_GATE_NONE ? fused.tiles : 0;
         fused.tiles = to->first_tile + (to->n + FUSED_ROWS - 1) / FUSED_ROWS;
     }
-    return launches[weight](&fused, call->dtype, context->processors, stream);
+    return fused;
 }
 
 static int run_fused(const struct product_context *context, const struct product_call *call,
                      enum dtype weight, void *stream)
 {
     int status = cudaSuccess;
-    for (int64_t row = 0; row < call->rows && status == cudaSuccess; row += PRODUCT_FUSED_ROWS)
-        status = run_pass(context, call, weight, row, stream);
+    for (int64_t row = 0; row < call->rows && status == cudaSuccess; row += PRODUCT_FUSED_ROWS) {
+        struct fused_call pass = gather(call, weight, row);
+        status = launches[weight](&pass, call->dtype, context->processors, stream);
+    }
     return status;
+}
+
+/* One row by weights of exactly two types that have a launch together: true, and *status says how it went. */
+static bool run_pair(const struct product_context *context, const struct product_call *call, void *stream,
+                     int *status)
+{
+    bool has[DT_COUNT] = {false};
+    int types = 0;
+    for (int i = 0; i < call->count; i++) {
+        types += !has[call->outputs[i].weight.dtype];
+        has[call->outputs[i].weight.dtype] = true;
+    }
+    if (call->rows != 1 || types != 2 || !has[DT_Q6_K] || !(has[DT_Q4_K] || has[DT_Q5_K]) ||
+        call->outputs[0].weight.k > FUSED_MOST_COLUMNS)
+        return false;
+    struct fused_call first = gather(call, has[DT_Q4_K] ? DT_Q4_K : DT_Q5_K, 0);
+    struct fused_call second = gather(call, DT_Q6_K, 0);
+    fused_pair_launch *launch = has[DT_Q4_K] ? fused_pair_Q4_K_Q6_K : fused_pair_Q5_K_Q6_K;
+    *status = launch(&first, &second, call->dtype, context->processors, stream);
+    return true;
 }
 
 /* ---- the library ---- */
@@ -300,6 +321,9 @@ int product_run(struct product_context *context, const struct product_call *call
     bool plain = call->norm == PRODUCT_NORM_NONE && call->gate == PRODUCT_GATE_NONE;
     if (plain ? !call_is_right(call) : !product_fuses(context, call))
         return cudaErrorInvalidValue;
+    int paired;
+    if (run_pair(context, call, stream, &paired))
+        return paired;
     bool done[DT_COUNT] = {false};
     for (int i = 0; i < call->count; i++) {
         enum dtype weight = call->outputs[i].weight.dtype;

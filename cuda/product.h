@@ -28,7 +28,7 @@ extern "C" {
 /* Most rows that the fused kernels take in one pass, and most weights of one call. */
 #define PRODUCT_FUSED_ROWS 16
 #define PRODUCT_MOST 4
-/* Every address of weights, inputs and outputs that a call names is a multiple of this. */
+/* Every address that a call names is a multiple of this, but for biases. */
 #define PRODUCT_ALIGN 16
 
 /* ---- weights ---- */

@@ -151,7 +151,7 @@ template <enum dtype D> struct slot {
     static constexpr int CODES = 2, SCALES = D == DT_Q4_1 || D == DT_Q5_1 ? 2 : 1;
     // Blocks between two looks at the row's end. They also keep the assembler from mixing all blocks of a
     // unit into more registers than there are.
-    template <int TILES> static constexpr int BREATH = TILES > 1 ? 1 : MINIMA ? 2 : 4;
+    template <int TILES> static constexpr int BREATH = TILES > 1 ? 1 : 2;
     uint4 codes[2][CODES];
     uint4 top[2];            // Q6_K; five bits use x and y
     uint4 scales[2][SCALES]; // Q8_0 uses x and y
