@@ -213,13 +213,12 @@ static __device__ __forceinline__ void write_number(const fused_weight &weight, 
     }
 }
 
-// Thread i adds the runs' sums of weight row i % 16 and token i / 16. A gate's value is held for the next
+// Adds the runs' sums of weight row `row` of the tile and of a token. A gate's value is held for the next
 // step.
 template <int TOKENS>
-static __device__ __forceinline__ void finish(const fused_call &call, place at, const float *sums,
-                                              float &held)
+static __device__ __forceinline__ void finish(const fused_call &call, place at, int row, int token,
+                                              const float *sums, float &held)
 {
-    int row = static_cast<int>(threadIdx.x) % ROWS, token = static_cast<int>(threadIdx.x) / ROWS;
     const fused_weight &weight = call.weights[at.weight];
     if (token >= call.rows || token >= TOKENS || at.row + row >= weight.n)
         return;
@@ -258,9 +257,35 @@ static __device__ __forceinline__ void leave_sums(const float sums[TILES][4], fl
 
 // The block's shared memory, besides the dynamic part of a single row (staging).
 template <int TOKENS> struct block_memory {
-    float sums[2][WARPS * TOKENS * ROWS];
+    static constexpr int BUFFERS = TOKENS == 1 ? 2 * WARPS : 2;
+    float sums[BUFFERS][WARPS * TOKENS * ROWS];
     float norm[ROW_NORM_WARPS];
 };
+
+// One row: the warps take turns in finishing a tile (a gate and its other half are one turn), and only the
+// warp whose turn it is waits for the others. Each waits once in every WARPS turns, until all have come to
+// its turn; so none is ever so far ahead of another that it would write to a buffer that is still read, or
+// come twice to a barrier that another has not come to once.
+template <typename Share>
+static __device__ __forceinline__ void take_turn(const fused_call &call, Share mine, int step, int warp,
+                                                 const block_memory<1> &memory)
+{
+    constexpr int BUFFERS = block_memory<1>::BUFFERS;
+    bool gated = call.gate != PRODUCT_GATE_NONE;
+    if (gated && step % 2 == 0)
+        return;
+    int turn = (gated ? step / 2 : step) % WARPS, lane = static_cast<int>(threadIdx.x) % 32;
+    if (warp != turn) {
+        asm volatile("bar.arrive %0, %1;" ::"r"(turn + 1), "n"(THREADS) : "memory");
+        return;
+    }
+    asm volatile("bar.sync %0, %1;" ::"r"(turn + 1), "n"(THREADS) : "memory");
+    float held = 0.0f;
+    int row = lane % ROWS, token = lane / ROWS;
+    if (gated)
+        finish<1>(call, place_of(call, mine, step - 1), row, token, memory.sums[(step - 1) % BUFFERS], held);
+    finish<1>(call, place_of(call, mine, step), row, token, memory.sums[step % BUFFERS], held);
+}
 
 template <enum dtype D, typename T, int TOKENS, typename Share>
 static __device__ __forceinline__ void fused_body(const fused_call &call, Share mine, char *shared,
@@ -325,11 +350,15 @@ static __device__ __forceinline__ void fused_body(const fused_call &call, Share 
                     slots[i].template multiply<T, TILES, ONE>(sums, input, unit + i, columns);
                 refill(slots[i]);
             }
-        // Two buffers in turn: whoever still adds the last step's sums is not disturbed.
-        float *buffer = memory.sums[step % 2];
+        float *buffer = memory.sums[step % block_memory<TOKENS>::BUFFERS];
         leave_sums<TOKENS, TILES>(sums, buffer + warp * TOKENS * ROWS, g, t);
-        __syncthreads();
-        finish<TOKENS>(call, place_of(call, mine, step), buffer, held);
+        if constexpr (ONE) {
+            take_turn(call, mine, step, warp, memory);
+        } else { // two buffers: whoever still adds the last step's sums is not disturbed
+            __syncthreads();
+            int thread = static_cast<int>(threadIdx.x);
+            finish<TOKENS>(call, place_of(call, mine, step), thread % ROWS, thread / ROWS, buffer, held);
+        }
     }
 }
 
