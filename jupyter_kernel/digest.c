@@ -334,7 +334,15 @@ static void plan_json(json_t *row, const ll_plan_info *plan)
     json_put_count(row, "memory_bytes", plan->memory_bytes);
 }
 
-static void add_windows(json_t *bundle, const ll_plan *plan, size_t windows, uint64_t bytes)
+/* A picture is a display of its own: beside text a front end shows only one of them. */
+static void show_picture(struct turn *turn, const char *title, const struct text *picture)
+{
+    json_t *bundle = bundle_new(title, strlen(title));
+    bundle_add(bundle, "image/svg+xml", picture);
+    output_display(turn->output, bundle, NULL, false);
+}
+
+static void show_windows(struct turn *turn, const ll_plan *plan, size_t windows, uint64_t bytes)
 {
     enum { MOST_SPANS = 2000 };
     size_t step = windows / MOST_SPANS + 1, count = 0;
@@ -349,7 +357,7 @@ static void add_windows(json_t *bundle, const ll_plan *plan, size_t windows, uin
                 step > 1 ? " (some of them drawn)" : "");
     picture_spans(&picture, text_string(&title), spans, count, bytes);
     if (spans && !picture.failed)
-        bundle_add(bundle, "image/svg+xml", &picture);
+        show_picture(turn, text_string(&title), &picture);
     text_fini(&picture);
     text_fini(&title);
     free(spans);
@@ -369,7 +377,7 @@ bool digest_plan(struct turn *turn, const ll_document *document, const char *nam
     plan_json(page.object, &info);
     add_notes(&page, document);
     *ret = page_bundle(&page);
-    add_windows(*ret, plan, info.windows, about.bytes);
+    show_windows(turn, plan, info.windows, about.bytes);
     ll_plan_free(plan);
     return true;
 }
@@ -426,7 +434,7 @@ bool digest_memory_curve(struct turn *turn, json_t **ret)
     *ret = page_bundle(&page);
     picture_curve(&picture, "Memory against context: weights, scratch, keys and values (f16)",
                   "tokens of context", "", points, count, count, spell_count, spell_bytes);
-    bundle_add(*ret, "image/svg+xml", &picture);
+    show_picture(turn, "memory against context", &picture);
     text_fini(&picture);
     return true;
 }

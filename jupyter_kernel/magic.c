@@ -14,6 +14,8 @@ static const struct magic_row rows[COMMAND_COUNT] = {
     [COMMAND_MEMORY] = {magic_memory, BODY_NONE},   [COMMAND_UNDO] = {magic_undo, BODY_NONE},
     [COMMAND_RETRY] = {magic_retry, BODY_NONE},     [COMMAND_CONTINUE] = {magic_continue, BODY_NONE},
     [COMMAND_MARK] = {magic_mark, BODY_NONE},       [COMMAND_BACK] = {magic_back, BODY_NONE},
+    [COMMAND_SAVE] = {magic_save, BODY_NONE},
+    [COMMAND_OPEN] = {magic_open, BODY_NONE},
     [COMMAND_EXPORT] = {magic_export, BODY_NONE},   [COMMAND_ECHO] = {magic_echo, BODY_MAY},
     [COMMAND_RESET] = {magic_reset, BODY_NONE},     [COMMAND_FILE] = {magic_file, BODY_MUST},
     [COMMAND_HELP] = {magic_help, BODY_NONE},

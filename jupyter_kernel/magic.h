@@ -50,6 +50,9 @@ bool magic_back(struct turn *turn, const struct call *call, json_t **ret);
 bool magic_export(struct turn *turn, const struct call *call, json_t **ret);
 bool magic_echo(struct turn *turn, const struct call *call, json_t **ret);
 bool magic_file(struct turn *turn, const struct call *call, json_t **ret);
+/* magic_session.c */
+bool magic_save(struct turn *turn, const struct call *call, json_t **ret);
+bool magic_open(struct turn *turn, const struct call *call, json_t **ret);
 /* magic_model.c */
 bool magic_model(struct turn *turn, const struct call *call, json_t **ret);
 bool magic_context(struct turn *turn, const struct call *call, json_t **ret);

@@ -44,12 +44,25 @@ void output_stream(struct output *output, const char *stream, const char *bytes,
     text_fini(&shown);
 }
 
+/* Notebook front ends draw JSON as a tree in place of any text beside it. They name the cell in the
+ * request's metadata; for them the JSON has a name of its own, which notebooks keep and nobody draws. */
+static json_t *suit(const struct output *output, json_t *bundle)
+{
+    json_t *object = json_object_get(bundle, "application/json");
+    if (!object || !output->request->has_metadata || !json_object_get(bundle, "text/markdown"))
+        return bundle;
+    json_object_set(bundle, BUNDLE_JSON, object);
+    json_object_del(bundle, "application/json");
+    return bundle;
+}
+
 void output_display(struct output *output, json_t *bundle, const char *display_id, bool update)
 {
     json_t *transient = json_object();
     if (display_id)
         json_put_string(transient, "display_id", display_id);
-    json_t *content = json_pack("{s:o, s:{}, s:o}", "data", bundle, "metadata", "transient", transient);
+    json_t *content =
+        json_pack("{s:o, s:{}, s:o}", "data", suit(output, bundle), "metadata", "transient", transient);
     if (output->silent)
         json_decref(content);
     else
@@ -64,7 +77,7 @@ void output_result(struct output *output, json_t *bundle)
     if (plain)
         record(output, plain, length);
     json_t *content = json_pack("{s:I, s:o, s:{}}", "execution_count", (json_int_t)output->count, "data",
-                                bundle, "metadata");
+                                suit(output, bundle), "metadata");
     if (output->silent)
         json_decref(content);
     else
@@ -73,11 +86,27 @@ void output_result(struct output *output, json_t *bundle)
 
 /* ---- failures ---- */
 
+/* Broken at blanks, as front ends break long lines anywhere. */
 static void make_traceback(struct output *output)
 {
+    enum { COLUMNS = 96 };
     struct text line = {0};
+    const char *at = text_string(&output->value);
+    size_t used = output->name.length + 2;
     output->traceback = json_array();
-    text_printf(&line, "\033[1;31m%s\033[0m: %s", text_string(&output->name), text_string(&output->value));
+    text_printf(&line, "\033[1;31m%s\033[0m:", text_string(&output->name));
+    while (*at) {
+        size_t word = strcspn(at, " ");
+        if (used > 2 && used + word > COLUMNS) {
+            json_array_append_new(output->traceback, json_make_text(text_string(&line), line.length));
+            text_clear(&line);
+            used = 0;
+        }
+        text_putc(&line, ' ');
+        text_append(&line, at, word);
+        used += word + 1;
+        at += word + (at[word] == ' ');
+    }
     json_array_append_new(output->traceback, json_make_text(text_string(&line), line.length));
     text_fini(&line);
 }

@@ -47,6 +47,8 @@ void output_publish_failure(struct output *output);
 
 /* ---- bundles ---- */
 
+#define BUNDLE_JSON "application/vnd.longleaf+json" /* application/json, where that would hide the text */
+
 json_t *bundle_new(const char *plain, size_t length);
 /* A bundle of one line, as plain text and as Markdown in code. */
 json_t *bundle_line(const char *format, ...) __attribute__((format(printf, 1, 2)));

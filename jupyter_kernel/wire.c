@@ -70,6 +70,7 @@ static const char *parse(struct message *message, const struct frame parts[4])
     message->parent = json_read_object(parts[1].bytes, parts[1].length);
     json_t *metadata = json_read_object(parts[2].bytes, parts[2].length);
     bool sound = metadata != NULL;
+    message->has_metadata = json_object_size(metadata) > 0;
     json_decref(metadata);
     message->content = json_read_object(parts[3].bytes, parts[3].length);
     if (!message->head || !message->parent || !sound || !message->content)

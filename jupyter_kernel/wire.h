@@ -33,6 +33,7 @@ struct message {
     struct text header; /* as received: the parent of every message that answers, byte for byte */
     json_t *head, *parent, *content;
     const char *type, *id; /* of head */
+    bool has_metadata;     /* the client says more than the request needs: which cell it is, for one */
 };
 
 struct outgoing {

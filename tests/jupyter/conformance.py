@@ -479,6 +479,31 @@ def an_interrupt_by_message_or_signal_ends_the_answer_and_keeps_its_text():
 
 
 @case
+def a_conversation_saved_is_opened_by_another_kernel_without_computing_it_again():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "a conversation")
+        begin = "%params gauge=off max_tokens=20\n"
+        with kernel() as k:
+            c = k.client()
+            c.run(begin + "hello to you")
+            same(c.run(f"%save {path}")[0]["status"], "ok")
+            wanted = c.text(c.run("and once more")[1])
+        same(os.stat(path).st_mode & 0o777, 0o600)
+        with kernel() as k:
+            c = k.client()
+            same(c.run(f"%open {path}")[0]["status"], "ok")
+            same(json_of(c.run("%context"))["messages"], 2)
+            same(json_of(c.run("%kv"))["prefilled"], 0)
+            same(c.text(c.run(begin + "and once more")[1]), wanted)
+            assert json_of(c.run("%kv"))["reused"] > 10
+            with open(path, "r+b") as file:
+                file.truncate(100)
+            same(c.run(f"%open {path}")[0]["ename"], "FileError")
+            same(c.run(f"%open {path}.missing")[0]["ename"], "FileError")
+            same(json_of(c.run("%context"))["messages"], 4)
+
+
+@case
 def interrupts_between_cells_and_many_at_once_harm_nothing():
     with kernel() as k:
         c = k.client()
@@ -636,6 +661,18 @@ def comms_are_closed_at_once():
         for kind in ("comm_open", "comm_msg"):
             header = c.send(kind, {"comm_id": "42", "target_name": "jupyter.widget", "data": {}})
             same([m["content"]["comm_id"] for m in c.published(header) if m["type"] == "comm_close"], ["42"])
+
+
+@case
+def json_stands_beside_text_for_programs_and_never_in_place_of_it():
+    with kernel() as k:
+        c = k.client()
+        for metadata, name in (({}, "application/json"), ({"cellId": "1"}, "application/vnd.longleaf+json")):
+            header, frames = c.frames("execute_request", c.code("%params"))
+            parts = [frames[2], frames[3], json.dumps(metadata).encode(), frames[5]]
+            c.shell.send_multipart([DELIMITER, c.sign(parts), *parts])
+            result = [m for m in c.published(header) if m["type"] == "execute_result"][0]
+            same(sorted(result["content"]["data"]), sorted([name, "text/markdown", "text/plain"]))
 
 
 @case

@@ -33,7 +33,7 @@ def free_ports(count):
 class Kernel:
     """A running longleaf-kernel. Use as a context manager; it is killed at the end when it still lives."""
 
-    def __init__(self, program, transport="tcp", extra=(), env=None, fields=None, wrap=None):
+    def __init__(self, program, transport="tcp", extra=(), env=None, fields=None, wrap=None, module=None):
         self.context = zmq.Context()
         self.folder = tempfile.TemporaryDirectory(prefix="longleaf-kernel-")
         self.key = uuid.uuid4().hex.encode()
@@ -49,7 +49,7 @@ class Kernel:
         with open(self.path, "w") as file:
             json.dump(self.info, file)
         self.curve = self.info.get("curve_publickey")
-        command = [program, "-f", self.path, *extra]
+        command = [program, *([module] if module else []), "-f", self.path, *extra]
         self.process = subprocess.Popen([*wrap, *command] if wrap else command, stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         env={**os.environ, **(env or {})})

@@ -37,8 +37,11 @@ def run(name):
     for cell in codes:
         cell.outputs = merged(cell.outputs)
     if KEEP:
-        for cell in notebook.cells:
+        for cell in codes:
             cell.metadata.pop("execution", None)  # times of one day
+            for output in cell.outputs:  # as a front end would have been given it
+                if "text/markdown" in output.get("data", {}) and "application/json" in output.data:
+                    output.data["application/vnd.longleaf+json"] = output.data.pop("application/json")
         nbformat.write(notebook, KEEP / name)
     return codes
 
@@ -58,7 +61,7 @@ def text(cell, mime="text/plain"):
 
 
 def json_of(cell):
-    return texts(cell, "application/json")[-1]
+    return (texts(cell, "application/json") or texts(cell, "application/vnd.longleaf+json"))[-1]
 
 
 @case
