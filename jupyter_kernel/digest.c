@@ -334,14 +334,6 @@ static void plan_json(json_t *row, const ll_plan_info *plan)
     json_put_count(row, "memory_bytes", plan->memory_bytes);
 }
 
-/* A picture is a display of its own: beside text a front end shows only one of them. */
-static void show_picture(struct turn *turn, const char *title, const struct text *picture)
-{
-    json_t *bundle = bundle_new(title, strlen(title));
-    bundle_add(bundle, "image/svg+xml", picture);
-    output_display(turn->output, bundle, NULL, false);
-}
-
 static void show_windows(struct turn *turn, const ll_plan *plan, size_t windows, uint64_t bytes)
 {
     enum { MOST_SPANS = 2000 };
@@ -357,7 +349,7 @@ static void show_windows(struct turn *turn, const ll_plan *plan, size_t windows,
                 step > 1 ? " (some of them drawn)" : "");
     picture_spans(&picture, text_string(&title), spans, count, bytes);
     if (spans && !picture.failed)
-        show_picture(turn, text_string(&title), &picture);
+        output_picture(turn->output, text_string(&title), &picture);
     text_fini(&picture);
     text_fini(&title);
     free(spans);
@@ -379,62 +371,5 @@ bool digest_plan(struct turn *turn, const ll_document *document, const char *nam
     *ret = page_bundle(&page);
     show_windows(turn, plan, info.windows, about.bytes);
     ll_plan_free(plan);
-    return true;
-}
-
-/* ---- memory against context ---- */
-
-static void spell_bytes(double value, struct text *out)
-{
-    text_puts(out, human_bytes((uint64_t)value).text);
-}
-
-static void spell_count(double value, struct text *out)
-{
-    text_puts(out, human_count((uint64_t)value).text);
-}
-
-enum { MOST_POINTS = 16 };
-
-static size_t curve_points(const ll_model_info *info, const ll_memory *memory, struct picture_point *points)
-{
-    size_t count = 0;
-    double fixed = (double)memory->weights + (double)memory->scratch;
-    for (size_t context = 512; count < MOST_POINTS; context *= 2) {
-        size_t at = context < info->trained_context ? context : info->trained_context;
-        points[count++] =
-            (struct picture_point){(double)at, fixed + (double)at * (double)info->cache_bytes_per_token};
-        if (context >= info->trained_context)
-            break;
-    }
-    return count;
-}
-
-bool digest_memory_curve(struct turn *turn, json_t **ret)
-{
-    struct picture_point points[MOST_POINTS];
-    ll_model_info info = {0};
-    ll_memory memory = {0};
-    struct text picture = {0};
-    if (!talk_open_model(turn))
-        return false;
-    ll_model_get_info(turn->talk->model, &info);
-    ll_engine_get_memory(turn->talk->engine, 0, &memory);
-    size_t count = curve_points(&info, &memory, points);
-    struct page page = {.object = json_array()};
-    text_puts(&page.markdown, "| context | memory |\n|---:|---:|\n");
-    for (size_t i = 0; i < count; i++) {
-        const char *context = human_count((uint64_t)points[i].x).text;
-        text_printf(&page.plain, "%s%8s tokens  %s", i ? "\n" : "", context,
-                    human_bytes((uint64_t)points[i].y).text);
-        text_printf(&page.markdown, "| %s | %s |\n", context, human_bytes((uint64_t)points[i].y).text);
-        json_array_append_new(page.object, json_pack("{s:I, s:I}", "context", (json_int_t)points[i].x,
-                                                     "bytes", (json_int_t)points[i].y));
-    }
-    *ret = page_bundle(&page);
-    picture_curve(&picture, "Memory against context: weights, scratch, keys and values (f16)",
-                  "tokens of context", "", points, count, count, spell_count, spell_bytes);
-    show_picture(turn, "memory against context", &picture);
-    text_fini(&picture);
     return true;
 }

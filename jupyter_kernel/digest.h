@@ -12,7 +12,5 @@
 bool digest_summarise(struct turn *turn, const ll_document *document, const char *name, json_t **ret);
 /* What a summary would take: text, Markdown, JSON and a picture of the windows. */
 bool digest_plan(struct turn *turn, const ll_document *document, const char *name, json_t **ret);
-/* Memory against context length for the model. */
-bool digest_memory_curve(struct turn *turn, json_t **ret);
 
 #endif

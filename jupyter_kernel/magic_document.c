@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "console/human.h"
+#include "jupyter_kernel/curve.h"
 #include "jupyter_kernel/digest.h"
 #include "jupyter_kernel/inquiry.h"
 #include "jupyter_kernel/magic.h"
@@ -143,7 +144,7 @@ bool magic_sum(struct turn *turn, const struct call *call, json_t **ret)
 bool magic_plan(struct turn *turn, const struct call *call, json_t **ret)
 {
     if (!call->body_length && !call->argument_length && !turn->talk->document_count)
-        return digest_memory_curve(turn, ret);
+        return curve_show(turn, ret);
     return of_call(turn, call, digest_plan, ret);
 }
 

@@ -30,9 +30,9 @@ bool magic_save(struct turn *turn, const struct call *call, json_t **ret)
     conversation_write(&talk->conversation, names, names ? talk->document_count : 0, &bytes);
     free(names);
     ll_run run = turn_run(turn);
-    ll_status status =
-        bytes.failed ? LL_NOMEM
-                     : ll_session_save(talk->session, call->argument, text_string(&bytes), bytes.length, &run, &error);
+    ll_status status = bytes.failed ? LL_NOMEM
+                                    : ll_session_save(talk->session, call->argument, text_string(&bytes),
+                                                      bytes.length, &run, &error);
     if (status != LL_OK && bytes.failed)
         output_fail(turn->output, FAIL_MEMORY, "there is no memory to write the conversation");
     else if (status != LL_OK)
@@ -118,7 +118,8 @@ bool magic_open(struct turn *turn, const struct call *call, json_t **ret)
 {
     char *bytes = NULL;
     size_t length = 0, missing = 0;
-    if (needs_file(turn, call) || !talk_open_model(turn) || !read_attached(turn, call->argument, &bytes, &length))
+    if (needs_file(turn, call) || !talk_open_model(turn) ||
+        !read_attached(turn, call->argument, &bytes, &length))
         return false;
     bool ok = take(turn, call->argument, bytes, length, &missing);
     free(bytes);

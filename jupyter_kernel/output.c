@@ -70,6 +70,13 @@ void output_display(struct output *output, json_t *bundle, const char *display_i
                         content);
 }
 
+void output_picture(struct output *output, const char *title, const struct text *picture)
+{
+    json_t *bundle = bundle_new(title, strlen(title));
+    bundle_add(bundle, "image/svg+xml", picture);
+    output_display(output, bundle, NULL, false);
+}
+
 void output_result(struct output *output, json_t *bundle)
 {
     size_t length = 0;

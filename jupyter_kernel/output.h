@@ -36,6 +36,8 @@ void output_fini(struct output *output);
 void output_stream(struct output *output, const char *stream, const char *bytes, size_t length);
 /* A bundle is an object of MIME types and is taken. display_id NULL: none. */
 void output_display(struct output *output, json_t *bundle, const char *display_id, bool update);
+/* An SVG picture as a display of its own: beside text a front end shows only one of them. */
+void output_picture(struct output *output, const char *title, const struct text *picture);
 void output_result(struct output *output, json_t *bundle);
 /* One sentence for a person; its controls are made visible. */
 void output_fail(struct output *output, const char *name, const char *format, ...)
