@@ -16,6 +16,7 @@ int verb_run(struct program *program);
 int verb_text(struct program *program);
 int verb_tokens(struct program *program);
 int verb_info(struct program *program);
+int verb_plan(struct program *program);
 int verb_ppl(struct program *program);
 int verb_bench(struct program *program);
 int verb_models(struct program *program);

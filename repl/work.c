@@ -24,6 +24,7 @@ static int engine_open(struct work *work, struct program *program)
     ll_engine_options_init(&options);
     options.threads = (int)settings_count(settings, OPTION_THREADS, 0);
     options.device = settings_text(settings, OPTION_DEVICE);
+    options.memory = settings_count(settings, OPTION_MEMORY, 0);
     ll_error error = {0};
     if (ll_engine_open(&options, &work->engine, &error) != LL_OK)
         return program_fail(program, CONCERN_WORK, &error);

@@ -12,6 +12,7 @@
 #define TEXT VERB_BIT(VERB_TEXT)
 #define TOKENS VERB_BIT(VERB_TOKENS)
 #define INFO VERB_BIT(VERB_INFO)
+#define PLAN VERB_BIT(VERB_PLAN)
 #define PPL VERB_BIT(VERB_PPL)
 #define BENCH VERB_BIT(VERB_BENCH)
 #define MODELS VERB_BIT(VERB_MODELS)
@@ -19,7 +20,7 @@
 #define GENERATES (CHAT | SUM | ASK | RUN)
 #define COMPUTES (GENERATES | PPL | BENCH)
 #define READS (CHAT | SUM | ASK | TEXT | TOKENS | PPL)
-#define ANSWERS (SUM | ASK | CACHE | RUN | TEXT | TOKENS | INFO | PPL | BENCH | MODELS)
+#define ANSWERS (SUM | ASK | CACHE | RUN | TEXT | TOKENS | INFO | PLAN | PPL | BENCH | MODELS)
 
 #define FLAG OPTION_IS_FLAG, NULL, NULL, NULL, 0, 0
 #define TEXT_OF(argument, fallback) OPTION_IS_TEXT, argument, fallback, NULL, 0, 0
@@ -31,6 +32,7 @@
 #define ANYWHERE false
 
 static const char *const kv_types[] = {"f32", "f16", "bf16", "q8_0", NULL};
+static const char *const precisions[] = {"stored", "f32", "f16", "bf16", "8bit", "4bit", NULL};
 static const char *const methods[] = {"auto", "whole", "select", "tree", "refine", "extractive", NULL};
 static const char *const lengths[] = {"short", "medium", "long", NULL};
 static const char *const keys[] = {"emacs", "vi", NULL};
@@ -40,16 +42,18 @@ static const char *const kinds[] = {"text", "markdown", "pdf",      "html", "doc
                                     "json", "jsonl",    "log",      "code", "archive", NULL};
 
 static const struct option_row rows[OPTION_COUNT] = {
-    [OPTION_MODEL] = {"model", 'm', PATH_OF("MODEL"), ANYWHERE, COMPUTES | TOKENS | INFO,
+    [OPTION_MODEL] = {"model", 'm', PATH_OF("MODEL"), ANYWHERE, COMPUTES | TOKENS | INFO | PLAN,
                       "the model: a name in the models folder, or a GGUF file"},
-    [OPTION_CONTEXT] = {"context", 'c', COUNT_OF(NULL, 16, 1e9), ANYWHERE, COMPUTES,
+    [OPTION_CONTEXT] = {"context", 'c', COUNT_OF(NULL, 16, 1e9), ANYWHERE, COMPUTES | PLAN,
                         "tokens of context (default: what the model was trained with, or memory holds)"},
-    [OPTION_KV] = {"kv", 0, CHOICE_OF("TYPE", "f16", kv_types), ANYWHERE, COMPUTES,
+    [OPTION_KV] = {"kv", 0, CHOICE_OF("TYPE", "f16", kv_types), ANYWHERE, COMPUTES | PLAN,
                    "how keys and values are kept"},
-    [OPTION_DEVICE] = {"device", 0, TEXT_OF("NAME", "auto"), ANYWHERE, COMPUTES | INFO,
+    [OPTION_DEVICE] = {"device", 0, TEXT_OF("NAME", "auto"), ANYWHERE, COMPUTES | INFO | PLAN,
                        "where to compute: auto, cpu, reference, cuda or cuda:N"},
-    [OPTION_THREADS] = {"threads", 't', COUNT_OF(NULL, 1, 1024), ANYWHERE, COMPUTES,
+    [OPTION_THREADS] = {"threads", 't', COUNT_OF(NULL, 1, 1024), ANYWHERE, COMPUTES | PLAN,
                         "threads (default: one for each core this process may use)"},
+    [OPTION_MEMORY] = {"memory", 0, OPTION_IS_COUNT, "BYTES", NULL, NULL, 1 << 20, 9e15, ANYWHERE, COMPUTES,
+                       "take no more of the device than this, such as 2G (default: what there is)"},
     [OPTION_MAX_TOKENS] = {"max-tokens", 'n', COUNT_OF(NULL, 0, 1e9), ANYWHERE, CHAT | RUN | BENCH,
                            "tokens to generate at most (default: to the end of the answer; bench: 32)"},
     [OPTION_TEMP] = {"temp", 0, NUMBER_OF("0", 0, 100), ANYWHERE, GENERATES,
@@ -99,7 +103,7 @@ static const struct option_row rows[OPTION_COUNT] = {
                        "tokens of text in each window (default: by the model's size)"},
     [OPTION_OVERLAP] = {"overlap", 0, COUNT_OF(NULL, 0, 1e9), ANYWHERE, SUM,
                         "tokens that neighbouring windows share (default: by the window)"},
-    [OPTION_WIDTH] = {"width", 0, COUNT_OF(NULL, 1, 1024), ANYWHERE, SUM | ASK,
+    [OPTION_WIDTH] = {"width", 0, COUNT_OF(NULL, 1, 1024), ANYWHERE, SUM | ASK | PLAN,
                       "windows computed together (default: by memory)"},
     [OPTION_NO_CACHE] = {"no-cache", 0, FLAG, ANYWHERE, SUM | ASK,
                          "neither use nor keep earlier answers of the model"},
@@ -121,6 +125,11 @@ static const struct option_row rows[OPTION_COUNT] = {
                         "prompt tokens timed at each depth"},
     [OPTION_REPEAT] = {"repeat", 0, COUNT_OF("5", 1, 1000), ANYWHERE, BENCH,
                        "interleaved repetitions; medians are shown"},
+    [OPTION_GPU_MEMORY] = {"gpu-memory", 0, TEXT_OF("SIZES", NULL), ANYWHERE, PLAN,
+                           "plan for GPUs of these memories, such as 8G,24G (default: what is free here)"},
+    [OPTION_PRECISION] = {"precision", 0, CHOICE_OF("TYPE", "stored", precisions), ANYWHERE, PLAN,
+                          "plan with the matrices in this precision"},
+    [OPTION_SVG] = {"svg", 0, PATH_OF("FILE"), LINE_ONLY, PLAN, "also draw the needs over contexts"},
     [OPTION_META] = {"meta", 0, FLAG, LINE_ONLY, INFO, "list the file's metadata"},
     [OPTION_TENSORS] = {"tensors", 0, FLAG, LINE_ONLY, INFO, "list the file's tensors"},
     [OPTION_CONFIG] = {"config", 0, FLAG, LINE_ONLY, INFO, "list all settings and where each comes from"},
@@ -137,6 +146,7 @@ static const struct option_row rows[OPTION_COUNT] = {
         {"format", 0, CHOICE_OF("FORM", NULL, formats), LINE_ONLY, SUM,
          "the form of the summary (default: by the ending of --output, .md or .html, else text)"},
     [OPTION_JSON] = {"json", 0, FLAG, LINE_ONLY, ANSWERS, "print one JSON object"},
+    [OPTION_CSV] = {"csv", 0, FLAG, LINE_ONLY, PLAN, "print comma-separated values"},
     [OPTION_NDJSON] = {"ndjson", 0, FLAG, LINE_ONLY, SUM | RUN,
                        "print one JSON object a line, as things happen"},
     [OPTION_OUTPUT] = {"output", 'o', PATH_OF("FILE"), LINE_ONLY, ANSWERS,

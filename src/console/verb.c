@@ -12,6 +12,8 @@ static const struct verb_row rows[VERB_COUNT] = {
     [VERB_TEXT] = {"text", "FILE...", "print exactly the text a model would be given", 1, -1},
     [VERB_TOKENS] = {"tokens", "FILE...", "count or list the tokens of documents", 1, -1},
     [VERB_INFO] = {"info", "[MODEL]", "say what a model file is", 0, 1},
+    [VERB_PLAN] = {"plan", "[MODEL...]", "say what memory models will need, before anything is loaded", 0,
+                   -1},
     [VERB_PPL] = {"ppl", "FILE...", "measure a model's perplexity on documents", 1, -1},
     [VERB_BENCH] = {"bench", "", "measure prefill and decode speed at several depths", 0, 0},
     [VERB_MODELS] = {"models", "[list|fetch|verify|path]", "list, fetch and verify models", 0, 2},

@@ -11,6 +11,7 @@ enum verb {
     VERB_TEXT,
     VERB_TOKENS,
     VERB_INFO,
+    VERB_PLAN,
     VERB_PPL,
     VERB_BENCH,
     VERB_MODELS,

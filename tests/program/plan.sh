@@ -1,0 +1,42 @@
+# plan: rows that add up, from files, folders and configurations, in every form; what cannot fit ends with 4.
+# SPDX-License-Identifier: Apache-2.0
+. "$top_srcdir/tests/program/program.sh"
+toy small llama context=4096
+toy window gemma3
+toy alibi bloom
+
+ends 0 "plan shows a model" longleaf plan small
+holds out "Needs by context" "the table is there"
+holds out "naive engine" "the naive engine stands beside it"
+holds out "Rules of thumb" "rules of thumb stand beside the figures"
+ends 0 "plan --json shows a model" longleaf plan small --json
+sum=$(($(at needs.0.weights out) + $(at needs.0.cache out) + $(at needs.0.scratch out) + $(at needs.0.logits out) + $(at needs.0.program out)))
+is "$sum" "$(at needs.0.total out)" "the components add up to the whole"
+is "$(at needs.0.proven out)" true "figures of the CPU are proven"
+ends 0 "several models make one table of CSV" longleaf plan --csv small window alibi
+is "$(grep -c '^model,' out)" 1 "its names stand once"
+is "$(cut -d, -f1 out | sort -u | wc -l)" 4 "every model has its rows"
+is "$(awk -F, '{ print NF }' out | sort -u)" 11 "every row has as many fields"
+ends 0 "plan draws a curve" longleaf plan small --svg drawn.svg
+holds drawn.svg "</svg>" "the drawing is whole"
+ends 0 "a GPU is planned for without one" longleaf plan small --gpu-memory 8G,24G
+holds out "not proven by a measurement" "and said not to be proven"
+holds out "Spread over these 2 devices" "layers are placed on several devices"
+ends 0 "one context is shown alone" longleaf plan small -c 1000 --csv
+is "$(cut -d, -f2 out | sort -u | tr '\n' ' ')" "1000 context " "and no other"
+
+mkdir hf
+echo '{"model_type":"llama","hidden_size":64,"intermediate_size":128,"num_hidden_layers":2,"num_attention_heads":4,"vocab_size":300,"max_position_embeddings":2048}' > hf/config.json
+ends 0 "a folder with a configuration is enough" longleaf plan ./hf --json
+is "$(at model.parameters out)" 120640 "its parameters are counted"
+ends 0 "so is the configuration alone" longleaf plan hf/config.json
+
+refused 2 "no list of at most" "sizes that are none are refused" longleaf plan small --gpu-memory 8x
+refused 2 "two forms" "two forms at once are refused" longleaf plan small --json --csv
+refused 2 "one model at a time" "one drawing shows one model" longleaf plan small alibi --svg x.svg
+refused 5 "there is no model" "a model that is not there is refused" longleaf plan nowhere
+echo '{"model_type":"falcon"}' > falcon.json
+refused 5 "falcon" "a family that is not known is named" longleaf plan ./falcon.json
+refused 4 "would fit" "a context that cannot fit ends with 4 and the nearest" longleaf run -m small -p hi --raw -c 4000000 --memory 64M
+refused 4 "weights" "a model that cannot fit ends with 4 and its rows" longleaf run -m small -p hi --raw --memory 1M
+tap_done
