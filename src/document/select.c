@@ -7,16 +7,22 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-enum { FOCUS_TENTHS = 6, BEGINNING = 25 /* one part of so many of the range is its beginning */ };
+enum {
+    RUN = 4,
+    MOST_AGAIN = 12 /* one run in so many may have come before */,
+    FOCUS_TENTHS = 6,
+    BEGINNING = 25 /* one part of so many of the range is its beginning */
+};
 
 static const float beginning_gain = 1.4f;
 
 struct selection {
     const struct claim_list *claims;
     bool *chosen;
-    size_t words, used; /* wanted, taken */
-    size_t first, last; /* bytes of the document to choose from */
-    float floor;        /* sentences scored lower are taken only when nothing else is there */
+    size_t words, used;   /* wanted, taken */
+    size_t first, last;   /* bytes of the document to choose from */
+    struct word_set runs; /* of four words, of the sentences taken */
+    float floor;          /* sentences scored lower are taken only when nothing else is there */
 };
 
 static bool says_nothing_new(const struct selection *s, size_t candidate)
@@ -51,6 +57,37 @@ static float worth(const struct selection *s, size_t i)
     return claim->score * (beginning ? beginning_gain : 1.0f);
 }
 
+/* Runs of four words: what is said again in other sentences' words. */
+static void each_run(const char *text, size_t length, struct word_set *runs, size_t *ret_count,
+                     size_t *ret_again, bool add)
+{
+    struct words walk = words_of(text, length);
+    struct word word;
+    uint64_t last[RUN] = {0};
+    *ret_count = *ret_again = 0;
+    for (size_t n = 0; words_next(&walk, &word); n++) {
+        uint64_t key = 0;
+        last[n % RUN] = word.exact;
+        for (size_t i = 1; i <= RUN; i++)
+            key = (key ^ last[(n + i) % RUN]) * 0x9E3779B97F4A7C15u;
+        if (n + 1 < RUN)
+            continue;
+        ++*ret_count;
+        *ret_again += word_set_has(runs, key);
+        if (add)
+            (void)word_set_add(runs, key);
+    }
+}
+
+/* Texts of one kind use the same phrases over and over ("under the terms of this License"). */
+static bool sounds_like_before(const struct selection *s, size_t candidate)
+{
+    const struct claim *claim = &s->claims->items[candidate];
+    size_t count, again;
+    each_run(claim->text, claim->length, (struct word_set *)(uintptr_t)&s->runs, &count, &again, false);
+    return again * MOST_AGAIN > count;
+}
+
 /* The best sentence in [first, last) that still fits; SIZE_MAX when there is none. */
 static size_t best_between(const struct selection *s, size_t first, size_t last)
 {
@@ -60,7 +97,8 @@ static size_t best_between(const struct selection *s, size_t first, size_t last)
         if (claim->score < s->floor || claim->first < first || claim->first >= last || s->chosen[i] ||
             s->used + claim->words > s->words)
             continue;
-        if ((best == SIZE_MAX || worth(s, i) > worth(s, best)) && !says_nothing_new(s, i))
+        if ((best == SIZE_MAX || worth(s, i) > worth(s, best)) && !says_nothing_new(s, i) &&
+            !sounds_like_before(s, i))
             best = i;
     }
     return best;
@@ -70,6 +108,8 @@ static void take(struct selection *s, size_t claim)
 {
     s->chosen[claim] = true;
     s->used += s->claims->items[claim].words;
+    size_t count, again;
+    each_run(s->claims->items[claim].text, s->claims->items[claim].length, &s->runs, &count, &again, true);
 }
 
 /* Contents lines and bits of tables score a hundredth of a sentence: they fill no gap. */
@@ -180,5 +220,6 @@ ll_status select_claims(const struct claim_list *claims, const struct select_wis
     spread(&s);
     if (s.used == 0)
         take_shortest(&s);
+    word_set_fini(&s.runs);
     return LL_OK;
 }

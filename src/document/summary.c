@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/options.h"
 #include "document/fuse.h"
+#include "document/keysentence.h"
 #include "document/map.h"
 #include "document/select.h"
 
@@ -130,7 +131,7 @@ static void prefer_generated(struct claim_list *claims)
 {
     for (size_t i = 0; i < claims->count; i++)
         if (!claims->items[i].quoted)
-            claims->items[i].score *= 1.3f;
+            claims->items[i].score *= 1.15f;
 }
 
 /* Each file gets half of an equal share of the words and half of one by its length, so that a short letter
@@ -151,13 +152,34 @@ static ll_status select_by_file(struct summary_job *job, const struct claim_list
     return LL_OK;
 }
 
+/* The best sentence of a window stands beside what the model wrote of it: the better one is chosen. */
+static bool add_key_sentence(const struct summary_job *job, size_t window, const struct claim_list *own,
+                             struct claim_list *out)
+{
+    struct claim_list picked = {0};
+    bool room =
+        keysentence_pick(job->document, &job->terms, &job->plan->windows.items[window], window, 1, &picked);
+    for (size_t i = 0; room && i < picked.count; i++) {
+        bool repeated = false;
+        for (size_t k = 0; k < own->count && !repeated; k++)
+            repeated = own->items[k].first == picked.items[i].first ||
+                       claim_overlaps(own->items[k].text, own->items[k].length, picked.items[i].text,
+                                      picked.items[i].length);
+        if (!repeated)
+            room = claim_add(out, picked.items[i].text, picked.items[i].length, &picked.items[i]);
+    }
+    claim_list_fini(&picked);
+    return room;
+}
+
 static ll_status choose_answer(struct summary_job *job)
 {
     struct ll_summary *s = job->summary;
     struct claim_list all = {0};
     ll_status status = LL_OK;
     for (size_t n = 0; n < s->node_count && status == LL_OK; n++)
-        if (!add_all(&all, &s->nodes[n].claims))
+        if (!add_all(&all, &s->nodes[n].claims) ||
+            (job->llm && !job->plan->language && !add_key_sentence(job, n, &s->nodes[n].claims, &all)))
             status = error_nomem(job->error, "summary", s->node_count * sizeof *all.items);
     bool *chosen = mem_new(all.count, sizeof *chosen);
     if (!chosen && status == LL_OK)
