@@ -6,7 +6,36 @@
 
 #include "console/human.h"
 #include "repl/documents.h"
+#include "repl/keeping.h"
+#include "repl/work.h"
 #include "repl/say.h"
+
+int asking_make(struct asking *asking, struct program *program, ll_model *model)
+{
+    const struct settings *settings = &program->settings;
+    struct text journal = {0};
+    ll_ask_options options;
+    ll_document_get_info(asking->document, &asking->document_info);
+    ll_ask_options_init(&options);
+    options.windows = (size_t)settings_count(settings, OPTION_WINDOWS, 0);
+    options.exhaustive = settings_flag(settings, OPTION_EXHAUSTIVE);
+    options.width = (size_t)settings_count(settings, OPTION_WIDTH, 0);
+    options.cache_type = work_cache_type(program);
+    options.sampling = work_sampling(program);
+    options.journal = keeping_path(program, &journal);
+    options.journal_limit = keeping_limit(program);
+    ll_run run = program_run(program);
+    ll_error error = {0};
+    ll_status status =
+        ll_ask(model, asking->document, asking->question, &options, &run, &asking->answer, &error);
+    text_fini(&journal);
+    if (status != LL_OK)
+        return program_fail(program, CONCERN_WORK, &error);
+    meter_clear(&program->meter);
+    ll_answer_get_info(asking->answer, &asking->info);
+    ll_answer_get_stats(asking->answer, &asking->stats);
+    return LEAVE_OK;
+}
 
 /* ---- for a person ---------------------------------------------------------------------------- */
 

@@ -263,6 +263,8 @@ static void finish_edit(struct line_reader *reader, bool whole)
     line_measure(reader, reader->options.screen->columns, &rows, &cursor);
     screen_end_edit(reader->options.screen, whole ? rows - 1 : cursor); /* a whole line ends with a newline */
     put(BRACKETS_OFF);
+    if (!whole)
+        screen_leave(reader->options.screen); /* the cursor may stand anywhere in the line */
 }
 
 static enum line_event read_edited(struct line_reader *reader, const char *prompt, struct text *line,

@@ -302,4 +302,5 @@ void screen_leave(struct screen *screen)
 {
     erase(screen);
     send(screen);
+    screen->dirty = true;
 }

@@ -70,6 +70,8 @@ bool talk_gauge(struct talk *talk, ll_session_stats *stats, ll_memory *memory);
 /* Summarises one document with its name as the heading; focus NULL: the settings'. */
 int talk_sum(struct talk *talk, const char *name, const ll_document *document, const char *focus);
 int talk_sum_all(struct talk *talk, const char *path); /* what is attached, or a file */
+/* Answers from the documents, the first-th and those after it, with the sentences that it rests on. */
+int talk_question(struct talk *talk, const char *question, size_t first);
 int talk_plan(struct talk *talk, const char *path);    /* what that would take */
 int talk_cite(struct talk *talk, const char *number);  /* the passage under a sentence of the last summary */
 /* The oldest messages become a summary until so many tokens fit. LEAVE_OK also when nothing helped. */

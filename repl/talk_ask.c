@@ -220,7 +220,9 @@ static int route(struct talk *talk, const struct talk_message *message, size_t t
     int code = talk_attach_text(talk, text_string(&name), message->text.bytes, message->text.length);
     struct text focus = {0};
     text_append(&focus, words, asked ? length : 0);
-    if (!code) {
+    if (!code && strchr(text_string(&focus), '?')) {
+        code = talk_question(talk, text_string(&focus), talk->document_count - 1);
+    } else if (!code) {
         const struct talk_document *last = &talk->documents[talk->document_count - 1];
         code = talk_sum(talk, last->name, last->document, focus.length ? text_string(&focus) : NULL);
     }

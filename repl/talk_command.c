@@ -56,6 +56,11 @@ static int do_sum(struct talk *talk, const struct argument *argument)
     return talk_sum_all(talk, or_null(argument));
 }
 
+static int do_ask(struct talk *talk, const struct argument *argument)
+{
+    return talk_question(talk, argument->text, 0);
+}
+
 static int do_plan(struct talk *talk, const struct argument *argument)
 {
     return talk_plan(talk, or_null(argument));
@@ -296,7 +301,7 @@ static const command_fn functions[COMMAND_COUNT] = {
     [COMMAND_CONTINUE] = do_continue, [COMMAND_MARK] = do_mark,
     [COMMAND_BACK] = do_back,         [COMMAND_RESET] = do_reset,
     [COMMAND_OPEN] = do_open,         [COMMAND_EXPORT] = do_export,
-    [COMMAND_SAVE] = do_save,
+    [COMMAND_SAVE] = do_save,         [COMMAND_ASK] = do_ask,
 };
 
 int talk_command(struct talk *talk, const char *line, size_t length, bool *ret_quit)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "console/human.h"
+#include "repl/asking.h"
 #include "repl/documents.h"
 #include "repl/say.h"
 #include "repl/signals.h"
@@ -104,6 +105,33 @@ int talk_plan(struct talk *talk, const char *path)
         return nothing_attached("plan");
     for (size_t i = 0; i < talk->document_count && !code; i++)
         code = plan_one(talk, talk->documents[i].name, talk->documents[i].document);
+    return code;
+}
+
+/* ---- questions ---- */
+
+int talk_question(struct talk *talk, const char *question, size_t first)
+{
+    int code = LEAVE_OK;
+    struct output *output = &talk->program->output;
+    if (first >= talk->document_count) {
+        say_error("no document is attached to ask; /load FILE attaches one");
+        return LEAVE_USAGE;
+    }
+    for (size_t i = first; i < talk->document_count && code < LEAVE_HUNG_UP; i++) {
+        struct asking asking = {.document = talk->documents[i].document,
+                                .question = question,
+                                .model_name = text_string(&talk->work->label)};
+        int each = asking_make(&asking, talk->program, talk->work->model);
+        if (!each && talk->document_count > first + 1)
+            output_printf(output, "%s\n\n", talk->documents[i].name);
+        output->prose = true;
+        if (!each)
+            asking_print(&asking, output);
+        output->prose = false;
+        ll_answer_free(asking.answer);
+        code = each ? each : code;
+    }
     return code;
 }
 

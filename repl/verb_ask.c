@@ -2,36 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "repl/asking.h"
 #include "repl/documents.h"
-#include "repl/keeping.h"
 #include "repl/say.h"
 #include "repl/verbs.h"
 #include "repl/work.h"
-
-static int ask(struct program *program, struct asking *asking, struct work *work)
-{
-    const struct settings *settings = &program->settings;
-    struct text journal = {0};
-    ll_ask_options options;
-    ll_ask_options_init(&options);
-    options.windows = (size_t)settings_count(settings, OPTION_WINDOWS, 0);
-    options.exhaustive = settings_flag(settings, OPTION_EXHAUSTIVE);
-    options.width = (size_t)settings_count(settings, OPTION_WIDTH, 0);
-    options.cache_type = work_cache_type(program);
-    options.sampling = work_sampling(program);
-    options.journal = keeping_path(program, &journal);
-    options.journal_limit = keeping_limit(program);
-    ll_run run = program_run(program);
-    ll_error error = {0};
-    ll_status status =
-        ll_ask(work->model, asking->document, asking->question, &options, &run, &asking->answer, &error);
-    text_fini(&journal);
-    if (status != LL_OK)
-        return program_fail(program, CONCERN_WORK, &error);
-    meter_clear(&program->meter);
-    ll_answer_get_info(asking->answer, &asking->info);
-    ll_answer_get_stats(asking->answer, &asking->stats);
-    return LEAVE_OK;
-}
 
 /* The worst of several questions decides: not read whole, then not found. */
 static int answer_one(struct program *program, const ll_document *document, struct work *work,
@@ -41,7 +14,7 @@ static int answer_one(struct program *program, const ll_document *document, stru
                             .question = question,
                             .model_name = work->model ? text_string(&work->label) : NULL};
     ll_document_get_info(document, &asking.document_info);
-    int code = ask(program, &asking, work);
+    int code = asking_make(&asking, program, work->model);
     if (!code) {
         if (settings_flag(&program->settings, OPTION_JSON)) {
             json_print(&program->output, asking_json(&asking), JSON_INDENT(2));

@@ -15,7 +15,7 @@ static const struct command_row rows[COMMAND_COUNT] = {
                      "summarise the documents attached, or a file",
                      "Every document is read whole, in windows where it is long. The parameters length and "
                      "focus say what is wanted."},
-    [COMMAND_ASK] = {"ask", NULL, "QUESTION", SHAPE_TEXT, IN_NOTEBOOK,
+    [COMMAND_ASK] = {"ask", NULL, "QUESTION", SHAPE_TEXT, IN_BOTH,
                      "answer from the documents, with their pages", NULL},
     [COMMAND_CITE] = {"cite", "source", "N", SHAPE_NUMBER, IN_BOTH,
                       "show the passage that sentence N of the last summary rests on", NULL},

@@ -1,0 +1,64 @@
+# Undo, retry, marks and files give the bytes that a fresh run gives, and nothing is computed twice.
+# SPDX-License-Identifier: Apache-2.0
+. "$top_srcdir/tests/program/program.sh"
+toy toy llama chat=chatml
+LONGLEAF_MODEL=toy
+export LONGLEAF_MODEL
+talk() # lines of a conversation; its answers are in out, its errors in err
+{
+    longleaf chat -n 12 > out 2> err
+    got=$?
+    [ $got -eq 0 ] || { echo "ended with $got"; cat out err; } > "$tap_note"
+    return $got
+}
+printf '%s\n' 'one' 'three' '/export json fresh.json' | talk
+tap_case $? "a conversation in one go"
+printf '%s\n' 'one' 'two' '/undo' 'three' '/export json undone.json' | talk
+cmp fresh.json undone.json > "$tap_note"
+tap_case $? "undo leaves no trace in what follows"
+printf '%s\n' 'one' '/mark fork' 'two' '/back fork' 'three' '/export json branched.json' | talk
+cmp fresh.json branched.json > "$tap_note"
+tap_case $? "a branch from a mark is like a fresh run"
+printf '%s\n' 'one' 'three' '/retry' '/export json retried.json' | talk
+cmp fresh.json retried.json > "$tap_note"
+tap_case $? "without temperature a retry gives the same bytes"
+printf '%s\n' 'one' 'wrong' '/edit three' '/export json edited.json' | talk
+cmp fresh.json edited.json > "$tap_note"
+tap_case $? "an edited message is asked as if it had stood there from the start"
+printf '%s\n' 'one' '/params max-tokens 4' 'three' '/params max-tokens 8' '/continue' '/export json continued.json' | talk
+at 3/content continued.json > continued
+at 3/content fresh.json > whole
+cmp whole continued > "$tap_note"
+tap_case $? "an answer that was cut and continued is the whole answer"
+printf '%s\n' 'one' '/save session.bin' | talk
+printf '%s\n' '/open session.bin' 'three' '/kv' '/export json opened.json' | talk
+cmp fresh.json opened.json > "$tap_note"
+tap_case $? "a conversation opened from a file goes on as if it had never ended"
+read_tokens=$(sed -n 's/^computed *\([0-9]*\) tokens read.*/\1/p' out)
+printf '%s\n' 'one' 'three' '/kv' | talk
+fresh_tokens=$(sed -n 's/^computed *\([0-9]*\) tokens read.*/\1/p' out)
+[ -n "$read_tokens" ] && [ "$read_tokens" -lt "$fresh_tokens" ]
+tap_case $? "and computes only what is new ($read_tokens of $fresh_tokens tokens)"
+is "$(stat -c %a session.bin)" 600 "the file is private"
+toy other llama chat=chatml seed=9
+printf '%s\n' '/open session.bin' | longleaf chat -m other > out 2> err
+is $? 1 "another model refuses it"
+holds err 'saved with another model' "in a sentence"
+head -c 3000 session.bin > cut.bin
+printf '%s\n' '/open cut.bin' | longleaf chat > out 2> err
+is $? 1 "a file cut short is refused"
+holds err 'cut.bin' "by its name"
+printf '%s\n' 'one' '/export md page.md' '/export html page.html' '/export pdf page.pdf' | longleaf chat -n 4 > out 2> err
+is $? 2 "a form that there is not is refused"
+grep -q '^## You' page.md && grep -q '</html>' page.html
+tap_case $? "pages of the others are written"
+printf '%s\n' '/undo' | longleaf chat > out 2> err
+holds err 'nothing to take back' "an empty conversation has nothing to undo"
+printf '%s\n' 'one' '/prompt two' '/why 3' '/mark' '/system be brief' '/system' '/model' '/memory' '/params' '/docs' '/help why' | talk
+tap_case $? "the commands that show something"
+holds out '<|im_start|>user' "the prompt is shown with its control tokens"
+holds out ' among ' "alternatives of tokens are shown"
+awk 'BEGIN { for (i = 0; i < 3000; i++) printf "Keeper %d lit the lamp in %d. ", i, 1800 + i % 100; print "" }' > big.txt
+longleaf chat -c 2048 -n 4 < big.txt > out 2> err
+holds err 'it is attached as “pasted text 1”' "a message longer than the context becomes a document"
+tap_done
