@@ -16,8 +16,8 @@ struct asking {
     ll_summary_stats stats;
 };
 
-/* Asks the document its question by the settings; model NULL: no model reads. The answer is to be freed. LEAVE_OK or
- * an exit code, said. */
+/* Asks the document its question by the settings; model NULL: no model reads. The answer is to be freed.
+ * LEAVE_OK or an exit code, said. */
 int asking_make(struct asking *asking, struct program *program, ll_model *model);
 void asking_print(const struct asking *asking, struct output *output);
 void asking_trace(const struct asking *asking); /* each window and its reply, on standard error */

@@ -118,8 +118,7 @@ static void on_wake(void *user)
         el_set(reader->editor, EL_PREP_TERM, 0);
         el_set(reader->editor, EL_PREP_TERM, 1);
         put(BRACKETS_ON);
-        screen->above_count = 0; /* the shell has written below what stood here */
-        screen_end_edit(screen, 0);
+        screen->above_count = screen->leftover = 0; /* the shell has written below what stood here */
         screen->edit_active = true;
         line_redraw(reader);
     }
@@ -346,7 +345,5 @@ void line_resume(struct line_reader *reader)
     el_set(reader->editor, EL_PREP_TERM, 0);
     el_set(reader->editor, EL_PREP_TERM, 1);
     put(BRACKETS_ON);
-    screen_end_edit(reader->options.screen, 0);
-    reader->options.screen->edit_active = true;
     screen_repaint(reader->options.screen);
 }

@@ -283,7 +283,8 @@ void screen_start_edit(struct screen *screen, const struct screen_edit *edit)
 void screen_end_edit(struct screen *screen, size_t rows)
 {
     screen->edit_active = false;
-    screen->leftover = rows;
+    screen->leftover += rows; /* more than one line may be done before the next frame */
+    screen->dirty = true;
 }
 
 void screen_resize(struct screen *screen)

@@ -80,7 +80,6 @@ toy, 2,048 tokens of context; /help lists the commands
 
 > one
   two
-
 [0 tokens, the most that was asked for; /continue goes on]
 
 > /undo
@@ -105,8 +104,10 @@ cat > editor.sh <<'END_EDITOR'
 printf 'written in\nthe editor\n' > "$1"
 END_EDITOR
 chmod +x editor.sh
-keys C-d
-ended 0 "the searched message was asked, and the end of input leaves"
+waits 'the most that was asked' || :
+type_text '/quit'
+keys Enter
+ended 0 "and /quit leaves"
 EDITOR=$PWD/editor.sh terminal 80 24 longleaf chat -n 0
 waits '>' || :
 keys C-x C-e
