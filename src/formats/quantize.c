@@ -12,13 +12,19 @@ static void rows_16(enum dtype dtype, const float *src, unsigned char *dst, int6
     }
 }
 
+static void (*const blocks[DT_COUNT])(const float *, unsigned char *) = {
+    [DT_Q4_0] = quantize_q4_0, [DT_Q4_1] = quantize_q4_1, [DT_Q5_0] = quantize_q5_0,
+    [DT_Q5_1] = quantize_q5_1, [DT_Q8_0] = quantize_q8_0, [DT_Q4_K] = quantize_q4_k,
+    [DT_Q5_K] = quantize_q5_k, [DT_Q6_K] = quantize_q6_k,
+};
+
+bool quantize_supported(enum dtype dtype)
+{
+    return !dtype_info(dtype)->quantized || blocks[dtype] != NULL;
+}
+
 void quantize_row(enum dtype dtype, const float *src, void *dst, int64_t n)
 {
-    static void (*const blocks[DT_COUNT])(const float *, unsigned char *) = {
-        [DT_Q4_0] = quantize_q4_0, [DT_Q4_1] = quantize_q4_1, [DT_Q5_0] = quantize_q5_0,
-        [DT_Q5_1] = quantize_q5_1, [DT_Q8_0] = quantize_q8_0, [DT_Q4_K] = quantize_q4_k,
-        [DT_Q5_K] = quantize_q5_k, [DT_Q6_K] = quantize_q6_k,
-    };
     const struct dtype_info *info = dtype_info(dtype);
     unsigned char *out = dst;
     if (dtype == DT_F32)

@@ -6,6 +6,7 @@
  * Blocks of 256 hold sub-blocks with scales of their own, themselves scaled by d (and dmin). */
 #include "tensor/dequant.h"
 
+#include <math.h>
 #include <string.h>
 
 static uint16_t load_u16(const unsigned char *p)
@@ -123,6 +124,72 @@ static void block_q6_k(const unsigned char *block, float *dst)
     }
 }
 
+/* Q2_K and Q3_K: element i of 256 has its two low bits at bit 2·run of one of 32 bytes of its half. */
+static int two_bits(const unsigned char *low, int i)
+{
+    return low[i / 128 * 32 + i % 32] >> (i % 128 / 32 * 2) & 3;
+}
+
+static void block_q2_k(const unsigned char *block, float *dst)
+{
+    float d = load_half(block + 80), dmin = load_half(block + 82);
+    for (int i = 0; i < 256; i++) {
+        int scales = block[i / 16];
+        float step = d * (float)(scales & 15), offset = dmin * (float)(scales >> 4);
+        dst[i] = step * (float)two_bits(block + 16, i) - offset;
+    }
+}
+
+/* Sixteen six-bit scales: low nibbles of 0-7 and 8-15 in bytes 0-7, two top bits each in bytes 8-11. */
+static int scale_q3_k(const unsigned char packed[12], int i)
+{
+    int low = i < 8 ? packed[i] & 15 : packed[i - 8] >> 4;
+    return (low | (packed[8 + i % 4] >> (i / 4 * 2) & 3) << 4) - 32;
+}
+
+/* A third bit that is clear takes four away. */
+static void block_q3_k(const unsigned char *block, float *dst)
+{
+    float d = load_half(block + 108);
+    for (int i = 0; i < 256; i++) {
+        int top = block[i % 32] >> (i / 32) & 1;
+        float step = d * (float)scale_q3_k(block + 96, i / 16);
+        dst[i] = step * (float)(two_bits(block + 32, i) - (top ? 0 : 4));
+    }
+}
+
+/* The sixteen values of the IQ4 kinds: finer around zero. */
+static const signed char curve[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                      1,    13,   25,  38,  53,  69,  89,  113};
+
+static void block_iq4_nl(const unsigned char *block, float *dst)
+{
+    float d = load_half(block);
+    for (int i = 0; i < 32; i++)
+        dst[i] = d * (float)curve[nibble32(block + 2, 0, i)];
+}
+
+static void block_iq4_xs(const unsigned char *block, float *dst)
+{
+    float d = load_half(block);
+    int high = load_u16(block + 2);
+    for (int sub = 0; sub < 8; sub++) {
+        int scale = (block[4 + sub / 2] >> (sub % 2 * 4) & 15) | (high >> (2 * sub) & 3) << 4;
+        float step = d * (float)(scale - 32);
+        for (int i = 0; i < 32; i++)
+            dst[sub * 32 + i] = step * (float)curve[nibble32(block + 8 + sub * 16, 0, i)];
+    }
+}
+
+/* Four-bit floats (E2M1, here doubled) under a power of two: the byte is its exponent, biased by 127. */
+static void block_mxfp4(const unsigned char *block, float *dst)
+{
+    static const signed char doubled[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+    float half_step = ldexpf(1.0f, block[0] - 128);
+    for (int i = 0; i < 32; i++)
+        dst[i] = half_step * (float)doubled[nibble32(block + 1, 0, i)];
+}
+
 static void rows_16(enum dtype dtype, const unsigned char *src, float *dst, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -134,8 +201,11 @@ static void rows_16(enum dtype dtype, const unsigned char *src, float *dst, int6
 void dequantize_row(enum dtype dtype, const void *src, float *dst, int64_t n)
 {
     static void (*const blocks[DT_COUNT])(const unsigned char *, float *) = {
-        [DT_Q4_0] = block_q4_0, [DT_Q4_1] = block_q4_1, [DT_Q5_0] = block_q5_0, [DT_Q5_1] = block_q5_1,
-        [DT_Q8_0] = block_q8_0, [DT_Q4_K] = block_q4_k, [DT_Q5_K] = block_q5_k, [DT_Q6_K] = block_q6_k,
+        [DT_Q4_0] = block_q4_0,   [DT_Q4_1] = block_q4_1,     [DT_Q5_0] = block_q5_0,
+        [DT_Q5_1] = block_q5_1,   [DT_Q8_0] = block_q8_0,     [DT_Q4_K] = block_q4_k,
+        [DT_Q5_K] = block_q5_k,   [DT_Q6_K] = block_q6_k,     [DT_Q2_K] = block_q2_k,
+        [DT_Q3_K] = block_q3_k,   [DT_IQ4_XS] = block_iq4_xs, [DT_IQ4_NL] = block_iq4_nl,
+        [DT_MXFP4] = block_mxfp4,
     };
     const struct dtype_info *info = dtype_info(dtype);
     if (dtype == DT_F32)

@@ -10,12 +10,14 @@ static const struct {
     struct dtype_info info;
     uint32_t gguf;
 } formats[DT_COUNT] = {
-    [DT_F32] = {{"F32", 1, 4, false}, 0},       [DT_F16] = {{"F16", 1, 2, false}, 1},
-    [DT_BF16] = {{"BF16", 1, 2, false}, 30},    [DT_Q4_0] = {{"Q4_0", 32, 18, true}, 2},
-    [DT_Q4_1] = {{"Q4_1", 32, 20, true}, 3},    [DT_Q5_0] = {{"Q5_0", 32, 22, true}, 6},
-    [DT_Q5_1] = {{"Q5_1", 32, 24, true}, 7},    [DT_Q8_0] = {{"Q8_0", 32, 34, true}, 8},
-    [DT_Q4_K] = {{"Q4_K", 256, 144, true}, 12}, [DT_Q5_K] = {{"Q5_K", 256, 176, true}, 13},
-    [DT_Q6_K] = {{"Q6_K", 256, 210, true}, 14},
+    [DT_F32] = {{"F32", 1, 4, false}, 0},         [DT_F16] = {{"F16", 1, 2, false}, 1},
+    [DT_BF16] = {{"BF16", 1, 2, false}, 30},      [DT_Q4_0] = {{"Q4_0", 32, 18, true}, 2},
+    [DT_Q4_1] = {{"Q4_1", 32, 20, true}, 3},      [DT_Q5_0] = {{"Q5_0", 32, 22, true}, 6},
+    [DT_Q5_1] = {{"Q5_1", 32, 24, true}, 7},      [DT_Q8_0] = {{"Q8_0", 32, 34, true}, 8},
+    [DT_Q4_K] = {{"Q4_K", 256, 144, true}, 12},   [DT_Q5_K] = {{"Q5_K", 256, 176, true}, 13},
+    [DT_Q6_K] = {{"Q6_K", 256, 210, true}, 14},   [DT_Q2_K] = {{"Q2_K", 256, 84, true}, 10},
+    [DT_Q3_K] = {{"Q3_K", 256, 110, true}, 11},   [DT_IQ4_XS] = {{"IQ4_XS", 256, 136, true}, 23},
+    [DT_IQ4_NL] = {{"IQ4_NL", 32, 18, true}, 20}, [DT_MXFP4] = {{"MXFP4", 32, 17, true}, 39},
 };
 
 /* Every number the format has given out, including withdrawn ones, so that a refusal can name the type. */

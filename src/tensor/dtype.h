@@ -10,6 +10,8 @@ enum dtype {
     DT_F32, DT_F16, DT_BF16,
     DT_Q4_0, DT_Q4_1, DT_Q5_0, DT_Q5_1, DT_Q8_0, /* blocks of 32 */
     DT_Q4_K, DT_Q5_K, DT_Q6_K,                   /* blocks of 256 */
+    DT_Q2_K, DT_Q3_K, DT_IQ4_XS,                 /* blocks of 256 */
+    DT_IQ4_NL, DT_MXFP4,                         /* blocks of 32 */
     DT_COUNT
 };
 

@@ -112,6 +112,20 @@ static void set_scales(enum dtype dtype, unsigned char *block)
     case DT_Q6_K:
         put_half(block + 208, d / 100);
         break;
+    case DT_Q2_K:
+        put_half(block + 80, d / 10);
+        put_half(block + 82, d / 10);
+        break;
+    case DT_Q3_K:
+        put_half(block + 108, d / 100);
+        break;
+    case DT_IQ4_XS:
+    case DT_IQ4_NL:
+        put_half(block, dtype == DT_IQ4_XS ? d / 1000 : d / 50);
+        break;
+    case DT_MXFP4:
+        block[0] = (unsigned char)(118 + unit_below(6));
+        break;
     default:
         put_half(block, d);
     }

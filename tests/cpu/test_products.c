@@ -35,13 +35,19 @@ static struct tensor round_activations(const struct tensor *in, struct tensor *s
     return rounded;
 }
 
+/* Formats whose products round activations to bytes; the others are multiplied as floats. */
+static bool goes_by_bytes(enum dtype dtype)
+{
+    return dtype_info(dtype)->quantized && dtype <= DT_Q6_K;
+}
+
 /* Rounding of sums in F32: `terms` operations on numbers no larger than the sum of magnitudes. */
 static struct tensor rounding_bound(const struct tensor *in, const struct tensor *weight,
                                     const struct tensor *shape)
 {
     struct tensor bound = matrix_copy(shape);
     float *w = calloc((size_t)in->cols, sizeof *w);
-    double terms = dtype_info(weight->dtype)->quantized ? (double)in->cols / 16 + 16 : (double)in->cols + 16;
+    double terms = goes_by_bytes(weight->dtype) ? (double)in->cols / 16 + 16 : (double)in->cols + 16;
     for (int64_t n = 0; n < weight->rows; n++) {
         dequantize_row(weight->dtype, tensor_row(weight, n), w, in->cols);
         float most = 0;
@@ -95,7 +101,7 @@ static void check_shape(enum dtype dtype, int64_t rows, int64_t n, int64_t k, bo
         matrix_poison(&want);
     }
     struct tensor rounded = round_activations(&in, &steps);
-    bool bytes = dtype_info(dtype)->quantized;
+    bool bytes = goes_by_bytes(dtype);
     struct backend_product product = {&weight, extras ? &bias : NULL, &out, extras};
     multiply(fast, &in, &product);
     product.out = &want;

@@ -55,8 +55,8 @@ static void every_type_survives_the_way_to_its_file_number_and_back(void **state
         assert_string_equal(dtype_gguf_name(dtype_to_gguf((enum dtype)i)), dtype_info((enum dtype)i)->name);
     }
     enum dtype none;
-    assert_false(dtype_from_gguf(10, &none));
-    assert_string_equal(dtype_gguf_name(10), "Q2_K");
+    assert_false(dtype_from_gguf(16, &none));
+    assert_string_equal(dtype_gguf_name(16), "IQ2_XXS");
     assert_null(dtype_gguf_name(42));
     assert_null(dtype_gguf_name(UINT32_MAX));
 }

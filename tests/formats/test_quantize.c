@@ -104,7 +104,7 @@ static void random_rows_come_back_within_a_step(void **state)
         random_row(row);
         for (int t = 0; t < DT_COUNT; t++) {
             const struct dtype_info *info = dtype_info((enum dtype)t);
-            if (!info->quantized)
+            if (!info->quantized || !quantize_supported((enum dtype)t))
                 continue;
             quantize_row((enum dtype)t, row, packed, ROW);
             dequantize_row((enum dtype)t, packed, back, ROW);
@@ -134,6 +134,8 @@ static void the_noise_of_each_type_is_as_small_as_its_bits_allow(void **state)
         row[i] = random_normal();
     for (int t = DT_Q4_0; t < DT_COUNT; t++) {
         double noise = 0, signal = 0;
+        if (!quantize_supported((enum dtype)t))
+            continue;
         quantize_row((enum dtype)t, row, packed, LONG_ROW);
         dequantize_row((enum dtype)t, packed, back, LONG_ROW);
         for (int i = 0; i < LONG_ROW; i++) {
@@ -152,6 +154,8 @@ static void zeros_stay_zeros_in_every_type(void **state)
     float row[ROW] = {0}, back[ROW];
     unsigned char packed[ROW * 4];
     for (int t = 0; t < DT_COUNT; t++) {
+        if (!quantize_supported((enum dtype)t))
+            continue;
         memset(packed, 0xA5, sizeof packed);
         quantize_row((enum dtype)t, row, packed, ROW);
         dequantize_row((enum dtype)t, packed, back, ROW);
@@ -167,6 +171,8 @@ static void a_constant_row_comes_back_nearly_constant(void **state)
     unsigned char packed[ROW * 4];
     for (int sign = -1; sign <= 1; sign += 2)
         for (int t = 0; t < DT_COUNT; t++) {
+            if (!quantize_supported((enum dtype)t))
+                continue;
             for (int i = 0; i < ROW; i++)
                 row[i] = (float)sign * 0.75f;
             quantize_row((enum dtype)t, row, packed, ROW);
@@ -186,7 +192,7 @@ static void infinities_and_nans_harm_only_their_own_block(void **state)
     const float odd[] = {INFINITY, -INFINITY, NAN, 3.4e38f, -3.4e38f, 1e-45f};
     random_row(row);
     for (int t = DT_Q4_0; t < DT_COUNT; t++)
-        for (size_t o = 0; o < sizeof odd / sizeof odd[0]; o++) {
+        for (size_t o = 0; quantize_supported((enum dtype)t) && o < sizeof odd / sizeof odd[0]; o++) {
             float kept = row[300];
             quantize_row((enum dtype)t, row, packed, ROW);
             dequantize_row((enum dtype)t, packed, clean, ROW);

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "unit.h"
 
+#include "formats/quantize.h"
 #include "toy/toy_model.h"
 
 static const char *const architectures[] = {"llama", "gemma3", "bloom", "mpt"};
@@ -24,6 +25,8 @@ static void every_architecture_opens_in_every_number_format(void **state)
             struct toy_model toy = toy_model_defaults(architectures[a]);
             struct strbuf bytes = {0};
             struct gguf_text name;
+            if (!quantize_supported((enum dtype)t))
+                continue;
             toy.dtype = (enum dtype)t;
             toy.layers = 1;
             toy.width = toy.feed_forward = 256;

@@ -21,7 +21,7 @@ enum product_form {
     FORM_ZERO,   /* groups of 32, d and a zero point */
     FORM_HALVES, /* groups of 16, d and a zero point */
     FORM_SIGNED, /* groups of 32, d and signed q */
-    FORM_FLOAT,  /* F32, F16, BF16: no bytes at all */
+    FORM_FLOAT,  /* F32, F16, BF16 and the formats without bytes of their own: floats */
 };
 
 /* Activations as bytes, laid out for tiles of up to tile_rows rows: tile t starts at row t·tile_rows

@@ -3,6 +3,7 @@
  *
  * Block layouts are described in tensor/dequant.c. */
 #include "cpu/kernels/quantized.h"
+#include "tensor/dequant.h"
 
 /* Asks for memory of the next panel while this one is unpacked; it may lie past the end of the file,
  * which a hint may and a pointer may not. */
@@ -176,13 +177,27 @@ INLINE void unpack_float(enum dtype dtype, const uint8_t *p, int64_t stride, int
                 memcpy(tail, from, (size_t)((k - i) * bytes));
                 from = tail;
             }
-            square[r] = dtype == DT_F32 ? vf_load((const float *)(const void *)from)
-                                        : dtype == DT_F16 ? vf_load_f16(from) : vf_load_bf16(from);
+            square[r] = dtype == DT_F32   ? vf_load((const float *)(const void *)from)
+                        : dtype == DT_F16 ? vf_load_f16(from)
+                                          : vf_load_bf16(from);
         }
         vf_transpose(square);
         for (int j = 0; j < LANES && i + j < k; j++)
             vf_store(to + (i + j) * LANES, square[j]);
     }
+}
+
+/* Formats without a layout of their own here: to floats by the scalar truth, row by row. */
+static void unpack_any(enum dtype dtype, const void *weights, int64_t stride, int64_t k, float *to)
+{
+    int64_t block = dtype_info(dtype)->block_elements, bytes = dtype_info(dtype)->block_bytes;
+    for (int r = 0; r < LANES; r++)
+        for (int64_t i = 0; i < k; i += block) {
+            float values[256];
+            dequantize_row(dtype, (const char *)weights + r * stride + i / block * bytes, values, block);
+            for (int64_t j = 0; j < block; j++)
+                to[(i + j) * LANES + r] = values[j];
+        }
 }
 
 int64_t KERNEL(panel_bytes)(enum dtype dtype, int64_t k)
@@ -228,6 +243,13 @@ void KERNEL(unpack)(enum dtype dtype, const void *weights, int64_t stride, int64
         break;
     case DT_Q6_K:
         unpack_blocks_256(DT_Q6_K, 210, weights, stride, chunks, panel);
+        break;
+    case DT_Q2_K:
+    case DT_Q3_K:
+    case DT_IQ4_XS:
+    case DT_IQ4_NL:
+    case DT_MXFP4:
+        unpack_any(dtype, weights, stride, k, panel);
         break;
     case DT_COUNT:
         break;
