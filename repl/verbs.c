@@ -7,7 +7,7 @@ static const verb_fn functions[VERB_COUNT] = {
     [VERB_TEXT] = verb_text,   [VERB_TOKENS] = verb_tokens, [VERB_INFO] = verb_info,
     [VERB_PPL] = verb_ppl,     [VERB_BENCH] = verb_bench,   [VERB_ASK] = verb_ask,
     [VERB_CACHE] = verb_cache, [VERB_PLAN] = verb_plan,     [VERB_MODELS] = verb_models,
-    [VERB_HELP] = verb_help,
+    [VERB_HELP] = verb_help,   [VERB_QUANTIZE] = verb_quantize,
 };
 
 verb_fn verbs_function(enum verb verb)

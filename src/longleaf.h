@@ -233,6 +233,11 @@ uint64_t ll_model_cached_bytes(const ll_model *model); /* [any thread] */
 /* Lets go of the mapped weights' pages; they come back from the file when they are next needed. Sessions
  * stay as they are. Returns the bytes let go, 0 where weights are kept on a device. */
 uint64_t ll_model_rest(ll_model *model); /* [any thread] */
+/* Writes the GGUF file `in` to `out` with its matrices as type ("Q4_K", "Q8_0", "BF16" …), some rows at a
+ * time; vectors stay as they are. `out` is replaced at the end, or left as it was. LL_ARGUMENT: no such type,
+ * or both are one file. Progress counts bytes read, in the phase LL_LOADING. */
+ll_status ll_model_quantize(const char *in, const char *out, const char *type, const ll_run *run,
+                            ll_error *error);
 size_t ll_model_meta_count(const ll_model *model);
 ll_status ll_model_get_meta(const ll_model *model, size_t index, ll_meta *ret);
 size_t ll_model_tensor_count(const ll_model *model);

@@ -97,6 +97,20 @@ is "$(at depths.1.prefill_rate.all out)" 2 "each repetition"
 ends 0 "bench prints a table" longleaf bench --depths 0,32 --prefill 16 -n 4 --repeat 1
 holds out 'prefill, tokens/s' "with a heading"
 
+# ---- quantize ----
+"$top_builddir/tests/toy/make_toy" llama whole.gguf dtype=F32 || exit 99
+ends 0 "a model is written smaller" longleaf quantize whole.gguf small.gguf q8_0
+holds out 'small.gguf: ' "with both sizes"
+ends 0 "the smaller model runs" longleaf run -m ./small.gguf -p 'hello there' -n 3 --ignore-eos
+longleaf info ./small.gguf --json --tensors > out
+is "$(at quantization out)" Q8_0 "its weights are of that type"
+refused 2 'no type to write' "an unknown type is refused with those there are" longleaf quantize small.gguf x.gguf q9
+refused 2 'same file' "a model is never written over itself" longleaf quantize small.gguf ./small.gguf q8_0
+printf 'no model' > broken.gguf
+refused 5 'broken.gguf' "what is no model is refused" longleaf quantize broken.gguf x.gguf q8_0
+test ! -e x.gguf
+tap_case $? "and nothing is left behind"
+
 # ---- sum and pipes ----
 awk 'BEGIN { for (i = 1; i <= 400; i++)
     printf "Harbour number %d keeps lantern %d and bell %d for the ships of the strait in winter.\n\n", i, i * 7, i * 13 }' > long.txt
