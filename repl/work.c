@@ -50,12 +50,15 @@ static int model_open(struct work *work, struct program *program, enum work_dept
 {
     ll_model_options options;
     ll_model_options_init(&options);
+    const struct setting *meta = &program->settings.values[OPTION_SET_META];
     options.metadata_only = depth == WORK_METADATA;
+    options.set_meta = (const char *const *)meta->items;
+    options.set_meta_count = meta->item_count;
     ll_run run = program_run(program);
     ll_error error = {0};
     double began = human_clock();
     if (ll_model_open(work->engine, text_string(&work->path), &options, &run, &work->model, &error) != LL_OK)
-        return program_fail(program, CONCERN_MODEL, &error);
+        return program_fail(program, error.status == LL_ARGUMENT ? CONCERN_WORK : CONCERN_MODEL, &error);
     work->load_seconds = human_clock() - began;
     label_model(work);
     ll_model_get_info(work->model, &work->info);

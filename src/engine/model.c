@@ -145,10 +145,12 @@ static ll_status load_weights(ll_model *model, const ll_run *run, ll_error *erro
     return forward_open(backend, &model->hparams, &model->params, &model->forward, error);
 }
 
-static ll_status open_parts(ll_model *model, const char *path, bool metadata_only, const ll_run *run,
-                            ll_error *error)
+static ll_status open_parts(ll_model *model, const char *path, const ll_model_options *options,
+                            const ll_run *run, ll_error *error)
 {
     LL_TRY(gguf_open(path, &model->gguf, error));
+    for (size_t i = 0; i < options->set_meta_count; i++)
+        LL_TRY(gguf_override(model->gguf, options->set_meta[i], error));
     LL_TRY(hparams_read(model->gguf, &model->hparams, error));
     LL_TRY(tokenizer_open(model->gguf, &model->tokenizer, error));
     LL_TRY(chat_open(model->gguf, model->tokenizer, &model->chat, error));
@@ -156,7 +158,7 @@ static ll_status open_parts(ll_model *model, const char *path, bool metadata_onl
         log_printf(engine_log(model->engine), LOG_WARNING, "tokenizer", "%s",
                    tokenizer_note(model->tokenizer));
     LL_TRY(read_meta(model, error));
-    if (metadata_only) {
+    if (options->metadata_only) {
         model->hparams.vocabulary = (int64_t)tokenizer_size(model->tokenizer);
         return LL_OK;
     }
@@ -194,7 +196,7 @@ ll_status ll_model_open(ll_engine *engine, const char *path, const ll_model_opti
     atomic_init(&model->references, 1);
     model->engine = engine;
     engine_retain(engine);
-    ll_status status = open_parts(model, path, options.metadata_only, run, error);
+    ll_status status = open_parts(model, path, &options, run, error);
     if (status != LL_OK) {
         name_file(path, error);
         ll_model_close(model);

@@ -103,6 +103,7 @@ void gguf_close(struct gguf *gguf)
         mem_free(gguf->entries[i].positions);
     mem_free(gguf->entries);
     mem_free(gguf->tensors);
+    gguf_drop_overrides(gguf);
     name_index_fini(&gguf->keys);
     name_index_fini(&gguf->names);
     file_map_close(&gguf->map);
@@ -136,6 +137,9 @@ const struct gguf_value *gguf_value_at(const struct gguf *gguf, size_t index)
 
 const struct gguf_value *gguf_find(const struct gguf *gguf, const char *key)
 {
+    const struct gguf_value *overridden = gguf_overridden(gguf, key);
+    if (overridden)
+        return overridden;
     size_t item = name_index_find(&gguf->keys, key, strlen(key));
     return item == NAME_NONE ? NULL : &gguf->entries[item].value;
 }

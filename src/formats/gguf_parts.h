@@ -43,7 +43,12 @@ struct gguf {
     struct gguf_tensor_entry *tensors;
     size_t tensor_count, tensor_capacity;
     struct name_index keys, names;
+    struct gguf_value *overrides; /* stand before the file's own; each owns the memory at its key */
+    size_t override_count, override_capacity;
 };
+
+const struct gguf_value *gguf_overridden(const struct gguf *gguf, const char *key); /* NULL: not */
+void gguf_drop_overrides(struct gguf *gguf);
 
 /* Checks the magic and says what a file is that is no GGUF. */
 ll_status gguf_check_magic(const unsigned char *bytes, size_t size, ll_error *error);

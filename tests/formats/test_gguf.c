@@ -342,6 +342,42 @@ static void thousands_of_keys_and_tensors_are_each_found_by_name(void **state)
     free(copy);
 }
 
+static void what_is_set_by_hand_stands_before_the_file(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"u32=u32:7",      "new=i32:-3", "single=f32:2.5", "yes=bool:false",
+                                       "text=str:a=b:c", "u32=u32:8",  "blank=str:"};
+    static const char *const bad[] = {"u32",       "u32=7",     "=u32:7",          "u32=u9:7",
+                                      "u32=u32:",  "u32=u32:x", "u32=u32:1x",      "u32=u32:-1",
+                                      "f=f32:nan", "b=bool:1",  "i=i32:4294967296"};
+    struct strbuf raw = every_scalar();
+    char *copy;
+    struct gguf *gguf = raw_accepted(&raw, &copy);
+    uint64_t number;
+    double real;
+    bool truth;
+    struct gguf_text text;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        assert_int_equal(gguf_override(gguf, good[i], NULL), LL_OK);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(gguf_override(gguf, bad[i], NULL), LL_ARGUMENT);
+    assert_int_equal(gguf_get_uint(gguf, "u32", 0, &number, NULL), LL_OK);
+    assert_int_equal(number, 8); /* the last one wins */
+    assert_int_equal(gguf_get_uint(gguf, "u16", 0, &number, NULL), LL_OK);
+    assert_int_equal(number, 65535);
+    assert_int_equal(gguf_array_int(gguf_find(gguf, "new"), 0), -3);
+    assert_int_equal(gguf_get_float(gguf, "single", 0, &real, NULL), LL_OK);
+    assert_true(real == 2.5);
+    assert_int_equal(gguf_get_bool(gguf, "yes", true, &truth, NULL), LL_OK);
+    assert_false(truth);
+    assert_int_equal(gguf_get_text(gguf, "text", &text, NULL), LL_OK);
+    assert_true(gguf_text_equals(text, "a=b:c"));
+    assert_int_equal(gguf_get_text(gguf, "blank", &text, NULL), LL_OK);
+    assert_true(text.text && text.length == 0);
+    gguf_close(gguf);
+    free(copy);
+}
+
 int main(void)
 {
     unit_seed();
@@ -356,6 +392,7 @@ int main(void)
         cmocka_unit_test(what_the_writer_writes_the_reader_reads),
         cmocka_unit_test(a_tensor_that_cannot_be_sized_fails_the_writer),
         cmocka_unit_test(a_vocabulary_of_262144_tokens_is_read_at_any_index),
+        cmocka_unit_test(what_is_set_by_hand_stands_before_the_file),
         cmocka_unit_test(thousands_of_keys_and_tensors_are_each_found_by_name),
     };
     return cmocka_run_group_tests_name("gguf", tests, NULL, NULL);

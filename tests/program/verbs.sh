@@ -97,6 +97,15 @@ is "$(at depths.1.prefill_rate.all out)" 2 "each repetition"
 ends 0 "bench prints a table" longleaf bench --depths 0,32 --prefill 16 -n 4 --repeat 1
 holds out 'prefill, tokens/s' "with a heading"
 
+# ---- metadata set by hand ----
+longleaf info toy --json --set-meta llama.context_length=u32:96 --set-meta general.name=str:other > out
+is "$(at trained_context out)" 96 "a number can be put in place of the file's"
+is "$(at name out)" other "and a text"
+refused 2 'key=type:value' "what has not that form is refused" longleaf info toy --set-meta llama.context_length=96
+refused 2 'key=type:value' "and so is what its type cannot hold" longleaf info toy --set-meta llama.context_length=u32:-1
+refused 5 'context_length is 0' "what is set is checked as the file's own" \
+    longleaf info toy --set-meta llama.context_length=u32:0
+
 # ---- quantize ----
 "$top_builddir/tests/toy/make_toy" llama whole.gguf dtype=F32 || exit 99
 ends 0 "a model is written smaller" longleaf quantize whole.gguf small.gguf q8_0
