@@ -199,8 +199,8 @@ const char *ll_engine_note(const ll_engine *engine, size_t note); /* NULL past t
 typedef struct ll_model_options {
     size_t size;
     bool metadata_only; /* no device memory, no tensors read: for info and tokens */
-    const char *const *set_meta; /* [set_meta_count] "key=type:value" in place of what the file says; types are */
-    size_t set_meta_count;       /* u32, i32, f32, bool and str */
+    const char *const *set_meta; /* [set_meta_count] "key=type:value" in place of what the file says; */
+    size_t set_meta_count;       /* types are u32, i32, f32, bool and str */
 } ll_model_options;
 
 typedef enum ll_position { LL_ROTARY, LL_ALIBI, LL_LEARNED, LL_NO_POSITION } ll_position;

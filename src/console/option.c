@@ -132,8 +132,8 @@ static const struct option_row rows[OPTION_COUNT] = {
     [OPTION_SVG] = {"svg", 0, PATH_OF("FILE"), LINE_ONLY, PLAN, "also draw the needs over contexts"},
     [OPTION_SET_META] = {"set-meta", 0, OPTION_IS_LIST, "KEY=TYPE:VALUE", NULL, NULL, 0, 0, LINE_ONLY,
                          COMPUTES | TOKENS | INFO,
-                         "put this in place of the model file's own metadata; types are u32, i32, f32, bool and "
-                         "str; may be given several times"},
+                         "put this in place of the model file's own metadata; types are u32, i32, f32, "
+                         "bool and str; may be given several times"},
     [OPTION_META] = {"meta", 0, FLAG, LINE_ONLY, INFO, "list the file's metadata"},
     [OPTION_TENSORS] = {"tensors", 0, FLAG, LINE_ONLY, INFO, "list the file's tensors"},
     [OPTION_CONFIG] = {"config", 0, FLAG, LINE_ONLY, INFO, "list all settings and where each comes from"},

@@ -52,8 +52,8 @@ uint32_t gguf_version(const struct gguf *gguf);
 uint64_t gguf_file_bytes(const struct gguf *gguf);
 const void *gguf_bytes(const struct gguf *gguf); /* the whole file, as it is mapped */
 
-/* Puts "key=type:value" (u32, i32, f32, bool, str) in place of what the file says, for gguf_find and the typed
- * look-ups; before the file is used by others. LL_ARGUMENT: not of that form. */
+/* Puts "key=type:value" (u32, i32, f32, bool, str) in place of what the file says, for gguf_find and the
+ * typed look-ups; before the file is used by others. LL_ARGUMENT: not of that form. */
 ll_status gguf_override(struct gguf *gguf, const char *text, ll_error *error);
 size_t gguf_value_count(const struct gguf *gguf);
 const struct gguf_value *gguf_value_at(const struct gguf *gguf, size_t index);
