@@ -350,7 +350,8 @@ static ll_status score_rows(ll_session *s, const ll_token *tokens, size_t count,
         size_t at = (size_t)s->table.length, rows = count - at < SCORE_ROWS ? count - at : SCORE_ROWS;
         struct step_part part = {&s->table, tokens + at, (int64_t)rows, STEP_ALL_OUTPUTS};
         double start = clock_seconds();
-        LL_TRY(step_run(s->model, s->pool, &part, 1, s->context, run ? run->cancel : NULL, s->score_logits, error));
+        LL_TRY(step_run(s->model, s->pool, &part, 1, s->context, run ? run->cancel : NULL, s->score_logits,
+                        error));
         update_stats(s, rows, false, clock_seconds() - start);
         for (size_t i = 0; i < rows; i++)
             row(user, at + i, s->score_logits + i * vocabulary);
