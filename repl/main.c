@@ -60,6 +60,17 @@ static bool read_settings(struct settings *settings, struct text *problem)
     return ok;
 }
 
+/* A misspelt variable would be as good as not there, and nobody would hear of it. */
+static void name_unknown_variables(void)
+{
+    struct text names = {0};
+    settings_unknown_variables(&names);
+    if (names.length)
+        say_note("no setting is called %s; it is ignored (`longleaf info --config` lists them)",
+                 text_string(&names));
+    text_fini(&names);
+}
+
 static bool one_form(const struct settings *settings, struct text *problem)
 {
     if (settings_flag(settings, OPTION_JSON) && settings_flag(settings, OPTION_NDJSON))
@@ -170,6 +181,8 @@ static int read_line_and_run(struct arguments *arguments, int argc, char **argv)
     bool ok = settings_init(&program.settings) && read_settings(&program.settings, &problem) &&
               arguments_read(arguments, argc, argv, &program.settings, &problem) &&
               one_form(&program.settings, &problem);
+    if (ok)
+        name_unknown_variables();
     if (ok)
         read_what_is_fed(arguments);
     ok = ok && count_operands(arguments, &problem);

@@ -12,7 +12,9 @@
 static void on_log(void *user, int level, const char *module, const char *text)
 {
     struct program *program = user;
-    (void)level;
+    bool short_of_memory = strcmp(module, "memory") == 0 && level <= 1; /* errors and warnings */
+    if (!short_of_memory && !settings_flag(&program->settings, OPTION_VERBOSE))
+        return;
     meter_clear(&program->meter);
     say_error("%s: %s", module, text);
 }
@@ -28,8 +30,8 @@ static int engine_open(struct work *work, struct program *program)
     ll_error error = {0};
     if (ll_engine_open(&options, &work->engine, &error) != LL_OK)
         return program_fail(program, CONCERN_WORK, &error);
+    ll_engine_set_log(work->engine, on_log, program);
     if (settings_flag(settings, OPTION_VERBOSE)) {
-        ll_engine_set_log(work->engine, on_log, program);
         for (size_t i = 0; i < ll_engine_note_count(work->engine); i++)
             say_error("engine: %s", ll_engine_note(work->engine, i));
     }

@@ -294,7 +294,8 @@ typedef struct ll_placement { /* of whole layers, in order, on one of several de
  * read and no tokenizer is made. A blueprint may be used by several threads. */
 ll_status ll_blueprint_open(const char *path, ll_blueprint **ret, ll_error *error);
 void ll_blueprint_close(ll_blueprint *blueprint);
-ll_status ll_blueprint_get_info(const ll_blueprint *blueprint, ll_model_info *ret); /* no tokenizer, no chat */
+/* Without tokenizer and chat. */
+ll_status ll_blueprint_get_info(const ll_blueprint *blueprint, ll_model_info *ret);
 size_t ll_blueprint_type_count(const ll_blueprint *blueprint);
 ll_status ll_blueprint_get_type(const ll_blueprint *blueprint, size_t index, ll_weight_type *ret);
 void ll_need_options_init(ll_need_options *options);

@@ -1,5 +1,6 @@
 /* The value of every option and where it comes from: built in, config file, environment, line.
  * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* environ */
 #include "console/settings.h"
 
 #include <ctype.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "console/escape.h"
 #include "console/suggest.h"
@@ -203,6 +205,38 @@ void settings_variable(enum option option, struct text *name)
     text_puts(name, "LONGLEAF_");
     for (const char *c = option_row(option)->name; *c; c++)
         text_putc(name, *c == '-' ? '_' : (char)toupper((unsigned char)*c));
+}
+
+/* Variables of the program that are no options. */
+static const char *const other_variables[] = {"LONGLEAF_MODELS", "LONGLEAF_PASSWORD", "LONGLEAF_ISA"};
+
+static bool variable_known(const char *name)
+{
+    bool known = false;
+    for (size_t i = 0; i < sizeof other_variables / sizeof *other_variables; i++)
+        known |= strcmp(other_variables[i], name) == 0;
+    for (int i = 0; i < OPTION_COUNT && !known; i++) {
+        struct text variable = {0};
+        settings_variable((enum option)i, &variable);
+        known = !option_row((enum option)i)->line_only && strcmp(text_string(&variable), name) == 0;
+        text_fini(&variable);
+    }
+    return known;
+}
+
+void settings_unknown_variables(struct text *names)
+{
+    for (char **at = environ; *at; at++) {
+        char name[64];
+        size_t length = strcspn(*at, "=");
+        if (strncmp(*at, "LONGLEAF_", 9) != 0)
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), *at);
+        if (variable_known(name))
+            continue;
+        text_puts(names, names->length ? ", " : "");
+        escape_append_line(names, name);
+    }
 }
 
 bool settings_read_environment(struct settings *settings, struct text *problem)

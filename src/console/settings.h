@@ -40,6 +40,8 @@ void settings_config_path(struct text *path);
 bool settings_read_config(struct settings *settings, const char *path, struct text *problem);
 /* LONGLEAF_<NAME>, in capitals, - as _. */
 bool settings_read_environment(struct settings *settings, struct text *problem);
+/* Names that begin with LONGLEAF_ and mean nothing, separated by commas; nothing when there are none. */
+void settings_unknown_variables(struct text *names);
 void settings_variable(enum option option, struct text *name); /* "LONGLEAF_TOP_K" */
 
 bool settings_given(const struct settings *settings, enum option option);

@@ -67,4 +67,9 @@ c=$(longleaf run --raw -p x -n 12 --ignore-eos --seed 1)
 d=$(longleaf run --raw -p x -n 12 --ignore-eos --seed 2)
 [ "$c" != "$d" ]
 tap_case $? "and without it the environment's temperature samples"
+LONGLEAF_TEMPERATURE=0.7 longleaf run --raw -p x -n 1 > out 2> err
+holds err "no setting is called LONGLEAF_TEMPERATURE" "a variable that means nothing is named"
+is "$(grep -c LONGLEAF_ err)" 1 "once"
+longleaf run --raw -p x -n 1 > out 2> err
+is "$(grep -c LONGLEAF_ err)" 0 "those that are known are not"
 tap_done
