@@ -79,9 +79,10 @@ lacks_screen() # TEXT NAME
 ended() # CODE NAME: the command ends so
 {
     turn=0
-    while [ "$(tmux display-message -p '#{pane_dead}')" != 1 ] && [ $turn -lt 600 ]; do
+    # The terminal closes a moment before its command's status is known.
+    while [ -z "$(tmux display-message -p '#{pane_dead_status}#{pane_dead_signal}')" ] && [ $turn -lt 600 ]; do
         turn=$((turn + 1))
         sleep 0.1
     done
-    is "$(tmux display-message -p '#{pane_dead_status}')" "$1" "$2"
+    is "$(tmux display-message -p '#{pane_dead_status}#{?pane_dead_signal, signal ,}#{pane_dead_signal}')" "$1" "$2"
 }
