@@ -39,9 +39,11 @@ static inline void unit_seed(void)
     fflush(stdout);
 }
 
-/* Rounds of a random test: many more in the second tier. */
+/* Rounds of a random test: many more in the second tier, few where the processor is emulated. */
 static inline size_t unit_rounds(size_t usual)
 {
+    if (getenv("LL_EMULATED"))
+        return usual / 5 + 1;
     return getenv("LL_LONG") ? usual * 20 : usual;
 }
 

@@ -9,14 +9,16 @@
 
 void each_set(void (*body)(const char *set))
 {
-    static const char *const sets[] = {"scalar", "avx2", "avx512"};
     const struct kernels *before = NULL;
-    for (int i = 0; i < 3; i++) {
-        const struct kernels *kernels = isa_pick(sets[i]);
+    const char *set, *only = getenv("LL_SET");
+    for (int i = 0; (set = isa_word(i)) != NULL; i++) {
+        const struct kernels *kernels = isa_pick(set);
+        if (only && strcmp(only, set) != 0)
+            continue;
         if (kernels == before)
-            print_message("# %s is not to be had on this processor\n", sets[i]);
+            print_message("# %s is not to be had on this processor\n", set);
         else
-            body(sets[i]);
+            body(set);
         before = kernels;
     }
 }
@@ -26,7 +28,10 @@ struct backend *open_fast(const char *set, int threads)
     struct backend_options options = {.threads = threads};
     struct backend *backend = NULL;
     ll_error error = {0};
-    setenv("LONGLEAF_ISA", set, 1);
+    if (set)
+        setenv("LONGLEAF_ISA", set, 1);
+    else
+        unsetenv("LONGLEAF_ISA");
     if (cpu_backend.open(&options, &backend, &error) != LL_OK)
         fail_msg("%s", error.text);
     return backend;

@@ -8,10 +8,11 @@
 #include "backend/backend.h"
 #include "cpu/cpu.h"
 
-/* Calls body(set) for each instruction set this processor runs: "scalar", "avx2", "avx512". */
+/* Calls body(set) for each instruction set this processor runs: the words of fast/isa.h,
+ * or for the one that the environment's LL_SET names. */
 void each_set(void (*body)(const char *set));
 
-struct backend *open_fast(const char *set, int threads);
+struct backend *open_fast(const char *set, int threads); /* NULL: the best that the processor runs */
 struct backend *open_reference(void);
 void close_backend(struct backend *backend);
 

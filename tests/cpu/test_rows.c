@@ -174,7 +174,7 @@ static void embeddings_of_every_type_agree(void **state)
 static void an_unknown_token_fails_the_step_and_the_rest_does_nothing(void **state)
 {
     (void)state;
-    current_set = "avx2";
+    current_set = "scalar";
     struct tensor table = weight_new(DT_F32, 7, 8);
     struct pair p = pair_new(2, 8);
     pair_begin(&p);
@@ -210,7 +210,7 @@ static void outputs_are_gathered_in_order(void **state)
 static void a_raised_flag_stops_the_step(void **state)
 {
     (void)state;
-    current_set = "avx512";
+    current_set = NULL;
     struct pair p = pair_new(400, 256);
     pair_begin(&p);
     ll_cancel *cancel = ll_cancel_new();

@@ -89,7 +89,7 @@ static ll_status fast_open(const struct backend_options *options, struct backend
     const struct kernels *kernels = isa_pick(limit && *limit ? limit : NULL);
     if (!kernels)
         return error_set(error, LL_ARGUMENT, "LONGLEAF_ISA",
-                         "\"%.40s\" is no instruction set: scalar, avx2 or avx512", limit);
+                         "\"%.40s\" is no instruction set of this processor's kind: " ISA_WORDS, limit);
     struct fast *fast = mem_new(1, sizeof *fast);
     if (!fast)
         return error_nomem(error, "cpu backend", sizeof *fast);

@@ -18,6 +18,7 @@ static bool runs_f16c(void)
 
 static bool runs_avx2(void)
 {
+    __builtin_cpu_init();
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && runs_f16c();
 }
 
@@ -42,6 +43,23 @@ static bool brand(char text[49])
     return text[0] != '\0';
 }
 #else
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+
+/* Bits of the kernel's HWCAP words, as its documentation numbers them. */
+enum { HAS_ASIMDDP = 1 << 20, HAS2_I8MM = 1 << 13 };
+
+static bool runs_dotprod(void)
+{
+    return (getauxval(AT_HWCAP) & HAS_ASIMDDP) != 0;
+}
+
+static bool runs_i8mm(void)
+{
+    return runs_dotprod() && (getauxval(AT_HWCAP2) & HAS2_I8MM) != 0;
+}
+#endif
+
 static bool brand(char text[49])
 {
     (void)text;
@@ -49,23 +67,41 @@ static bool brand(char text[49])
 }
 #endif
 
+static bool runs_always(void)
+{
+    return true;
+}
+
+static const struct set {
+    const char *word;
+    bool (*runs)(void);
+    const struct kernels *kernels;
+} sets[] = {
+    {"scalar", runs_always, &kernels_scalar},
+#if defined(__x86_64__)
+    {"avx2", runs_avx2, &kernels_avx2},
+    {"avx512", runs_avx512, &kernels_avx512},
+#elif defined(__aarch64__)
+    {"neon", runs_always, &kernels_neon},
+    {"dotprod", runs_dotprod, &kernels_dotprod},
+    {"i8mm", runs_i8mm, &kernels_i8mm},
+#endif
+};
+enum { SETS = sizeof sets / sizeof *sets };
+
+const char *isa_word(int index)
+{
+    return index < SETS ? sets[index].word : NULL;
+}
+
 const struct kernels *isa_pick(const char *limit)
 {
-    static const char *const words[] = {"scalar", "avx2", "avx512"};
-    int most = limit ? -1 : 2;
-    for (int i = 0; limit && i < 3; i++)
-        if (strcmp(limit, words[i]) == 0)
-            most = i;
-    if (most < 0)
-        return NULL;
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (most >= 2 && runs_avx512())
-        return &kernels_avx512;
-    if (most >= 1 && runs_avx2())
-        return &kernels_avx2;
-#endif
-    return &kernels_scalar;
+    int most = SETS - 1;
+    while (limit && most >= 0 && strcmp(limit, sets[most].word) != 0)
+        most--;
+    while (most > 0 && !sets[most].runs())
+        most--;
+    return most < 0 ? NULL : sets[most].kernels;
 }
 
 void isa_device_name(char *out, size_t cap)

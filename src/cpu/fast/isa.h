@@ -7,8 +7,19 @@
 
 #include "cpu/kernels/kernels.h"
 
-/* The best set the processor runs, no higher than `limit` ("scalar", "avx2", "avx512"; NULL: no limit).
- * NULL when `limit` is none of these words. */
+/* The sets this architecture has, plainest first: "scalar", then "avx2" and "avx512", or "neon", "dotprod"
+ * and "i8mm"; NULL past the last. */
+const char *isa_word(int index);
+/* All of them, as words for a sentence. */
+#if defined(__x86_64__)
+#define ISA_WORDS "scalar, avx2 or avx512"
+#elif defined(__aarch64__)
+#define ISA_WORDS "scalar, neon, dotprod or i8mm"
+#else
+#define ISA_WORDS "scalar"
+#endif
+/* The best set the processor runs, no higher than `limit` (one of the words; NULL: no limit). NULL when
+ * `limit` is none of them. */
 const struct kernels *isa_pick(const char *limit);
 /* The processor's own name, or the architecture's. */
 void isa_device_name(char *out, size_t cap);

@@ -107,6 +107,8 @@ struct kernels {
 extern const struct kernels kernels_scalar;
 #if defined(__x86_64__)
 extern const struct kernels kernels_avx2, kernels_avx512;
+#elif defined(__aarch64__)
+extern const struct kernels kernels_neon, kernels_dotprod, kernels_i8mm;
 #endif
 
 #endif

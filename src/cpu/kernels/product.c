@@ -105,13 +105,23 @@ INLINE void add_dots(const struct tile *t, const int P, const int R, const enum 
     const int8_t *q = t->q + c * R * CHUNK;
     const int budget = form == FORM_SIGNED ? 0 : form == FORM_HALVES ? 2 : 4;
 #pragma GCC unroll 8
-    for (int j = first; j < first + steps; j += DOT_STEPS)
+    for (int j = first; j < first + steps; j += DOT_STEPS) {
+        int r = 0;
+#if defined(DOT_TWO_ROWS)
+#pragma GCC unroll 2
+        for (; r + 2 <= R; r += 2)
+#pragma GCC unroll 2
+            for (int p = 0; p < P; p++)
+                vi_dot_two(&dots[r][p], &dots[r + 1][p], t->panels[p][c].q + j, q + r * CHUNK + 4 * j,
+                           q + (r + 1) * CHUNK + 4 * j, DOT_STEPS);
+#endif
 #pragma GCC unroll 6
-        for (int r = 0; r < R; r++)
+        for (; r < R; r++)
 #pragma GCC unroll 2
             for (int p = 0; p < P; p++)
                 dots[r][p] =
                     vi_dot(dots[r][p], t->panels[p][c].q + j, q + r * CHUNK + 4 * j, DOT_STEPS, budget);
+    }
 }
 
 INLINE void multiply_halves(const struct tile *t, const int P, const int R, int64_t c,

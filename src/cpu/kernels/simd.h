@@ -20,6 +20,8 @@
 #include "cpu/kernels/simd_avx512.h"
 #elif defined(KERNEL_AVX2)
 #include "cpu/kernels/simd_avx2.h"
+#elif defined(KERNEL_NEON)
+#include "cpu/kernels/simd_neon.h"
 #else
 #include "cpu/kernels/simd_scalar.h"
 #endif

@@ -8,6 +8,12 @@
 #define SET_NAME "avx512-vnni"
 #elif defined(KERNEL_AVX2)
 #define SET_NAME "avx2"
+#elif defined(__ARM_FEATURE_MATMUL_INT8)
+#define SET_NAME "neon-i8mm"
+#elif defined(__ARM_FEATURE_DOTPROD)
+#define SET_NAME "neon-dotprod"
+#elif defined(KERNEL_NEON)
+#define SET_NAME "neon"
 #else
 #define SET_NAME "scalar"
 #endif
