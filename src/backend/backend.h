@@ -120,7 +120,8 @@ struct backend_table {
     /* Host to backend; blocks until the source may change. NULL when host_memory. */
     ll_status (*upload)(struct backend *backend, void *to, const void *host, uint64_t bytes, ll_error *error);
     /* Backend to host, outside of a step; blocks. NULL when host_memory, or when the cache stays inside. */
-    ll_status (*download)(struct backend *backend, void *host, const void *from, uint64_t bytes, ll_error *error);
+    ll_status (*download)(struct backend *backend, void *host, const void *from, uint64_t bytes,
+                          ll_error *error);
     /* A chance to prepare a weight for products (repack, tables); may do nothing. Called once each at load.
      */
     ll_status (*prepare_weight)(struct backend *backend, struct tensor *weight, ll_error *error);

@@ -1,7 +1,8 @@
 /* A small struct that one thread writes and any thread reads, without a lock.
  * SPDX-License-Identifier: Apache-2.0
  *
- * A reader that meets a writer tries again; a writer never waits. Writers must keep each other out. */
+ * A reader that meets a writer tries again; a writer never waits. Writers must keep each other out. Words are
+ * released and acquired one by one, without fences: who has read a word of a write has seen its odd version. */
 #ifndef BASE_PUBLISHED_H
 #define BASE_PUBLISHED_H
 
@@ -21,12 +22,11 @@ static inline void published_write(struct published *p, const void *value, size_
 {
     uint_fast64_t version = atomic_load_explicit(&p->version, memory_order_relaxed);
     atomic_store_explicit(&p->version, version + 1, memory_order_relaxed);
-    atomic_thread_fence(memory_order_release);
     for (size_t at = 0, i = 0; at < bytes; at += sizeof(uint64_t), i++) {
         uint64_t word = 0;
         size_t part = bytes - at < sizeof word ? bytes - at : sizeof word;
         memcpy(&word, (const char *)value + at, part);
-        atomic_store_explicit(&p->words[i], word, memory_order_relaxed);
+        atomic_store_explicit(&p->words[i], word, memory_order_release);
     }
     atomic_store_explicit(&p->version, version + 2, memory_order_release);
 }
@@ -36,11 +36,10 @@ static inline void published_read(const struct published *p, void *value, size_t
     for (;;) {
         uint_fast64_t version = atomic_load_explicit(&p->version, memory_order_acquire);
         for (size_t at = 0, i = 0; at < bytes; at += sizeof(uint64_t), i++) {
-            uint64_t word = atomic_load_explicit(&p->words[i], memory_order_relaxed);
+            uint64_t word = atomic_load_explicit(&p->words[i], memory_order_acquire);
             size_t part = bytes - at < sizeof word ? bytes - at : sizeof word;
             memcpy((char *)value + at, &word, part);
         }
-        atomic_thread_fence(memory_order_acquire);
         if (version % 2 == 0 && atomic_load_explicit(&p->version, memory_order_relaxed) == version)
             return;
     }

@@ -1,4 +1,4 @@
-/* The part of cmocka that tests/cpu uses, for programs of another processor, where the library is not at hand.
+/* The part of cmocka that tests/cpu uses, for programs of another processor.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TESTS_CPU_EMULATED_CMOCKA_H
 #define TESTS_CPU_EMULATED_CMOCKA_H
