@@ -43,6 +43,7 @@ int documents_open(struct program *program, const char *const *paths, size_t cou
     ll_document_options_init(&options);
     options.kind = settings_text(&program->settings, OPTION_KIND);
     options.encoding = settings_text(&program->settings, OPTION_ENCODING);
+    options.ocr = settings_text(&program->settings, OPTION_OCR);
     options.password = password.length ? text_string(&password) : NULL;
     ll_run run = program_run(program);
     ll_error error = {0};

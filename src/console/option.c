@@ -141,6 +141,8 @@ static const struct option_row rows[OPTION_COUNT] = {
                      "what the documents are (default: found out from their content)"},
     [OPTION_ENCODING] = {"encoding", 0, TEXT_OF("NAME", NULL), ANYWHERE, READS,
                          "the documents' character encoding (default: found out)"},
+    [OPTION_OCR] = {"ocr", 0, TEXT_OF("LANGUAGE", NULL), ANYWHERE, READS,
+                    "read pages that are pictures with tesseract, in this language (eng, deu+eng)"},
     [OPTION_PASSWORD_FILE] = {"password-file", 0, PATH_OF("FILE"), ANYWHERE, READS,
                               "a file whose first line opens a locked PDF"},
     [OPTION_KEYS] = {"keys", 0, CHOICE_OF("STYLE", "emacs", keys), ANYWHERE, CHAT,

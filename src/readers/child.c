@@ -18,7 +18,14 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-enum { INPUT_FD = 3, COMPLAINT_BYTES = 4096, SLICE_MS = 50, INHERITED_FDS = 1024 };
+enum {
+    INPUT_FD = 3,
+    SECRET_FD = 4,
+    SECRET_BYTES = 4000,
+    COMPLAINT_BYTES = 4096,
+    SLICE_MS = 50,
+    INHERITED_FDS = 1024
+};
 
 extern char **environ;
 
@@ -72,17 +79,18 @@ static void follow(pid_t parent)
 }
 
 /* Between fork and exec: async-signal-safe calls only, since the host may have threads. */
-static _Noreturn void become(const char *program, char *const *argv, int input, int out, int err,
+static _Noreturn void become(const char *program, char *const *argv, int input, int secret, int out, int err,
                              const struct child_limits *limits)
 {
     (void)setpgid(0, 0);
     int high = fcntl(input, F_DUPFD, 16), high_out = fcntl(out, F_DUPFD, 16),
         high_err = fcntl(err, F_DUPFD, 16);
-    int null = open("/dev/null", O_RDONLY);
+    int null = open("/dev/null", O_RDONLY), high_secret = fcntl(secret < 0 ? null : secret, F_DUPFD, 16);
     if (high < 0 || high_out < 0 || high_err < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0 ||
-        dup2(high_out, STDOUT_FILENO) < 0 || dup2(high_err, STDERR_FILENO) < 0 || dup2(high, INPUT_FD) < 0)
+        dup2(high_out, STDOUT_FILENO) < 0 || dup2(high_err, STDERR_FILENO) < 0 || dup2(high, INPUT_FD) < 0 ||
+        dup2(high_secret, SECRET_FD) < 0)
         _exit(127);
-    for (int fd = INPUT_FD + 1; fd < INHERITED_FDS; fd++)
+    for (int fd = SECRET_FD + 1; fd < INHERITED_FDS; fd++)
         close(fd);
     limit(RLIMIT_AS, limits->memory_bytes);
     limit(RLIMIT_CPU, (rlim_t)limits->seconds + 1);
@@ -102,24 +110,58 @@ static bool make_pipe(int ends[2])
     return true;
 }
 
+static void close_all(const int *fds, size_t count)
+{
+    int kept = errno;
+    for (size_t i = 0; i < count; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    errno = kept;
+}
+
+/* A pipe that holds the secret and ends after it; -1 when there is none. false: errno says why. */
+static bool offer_secret(const char *secret, int *ret)
+{
+    int ends[2];
+    *ret = -1;
+    if (!secret)
+        return true;
+    size_t length = strlen(secret);
+    errno = E2BIG;
+    if (length > SECRET_BYTES || !make_pipe(ends))
+        return false;
+    (void)fcntl(ends[0], F_SETFL, 0);
+    bool written = write(ends[1], secret, length) == (ssize_t)length;
+    close(ends[1]);
+    if (!written)
+        close(ends[0]);
+    *ret = written ? ends[0] : -1;
+    return written;
+}
+
 static ll_status start(struct child *child, const char *program, const char *const *argv, int input,
                        ll_error *error)
 {
-    int out[2], err[2];
-    if (!make_pipe(out))
+    int out[2], err[2], secret;
+    if (!offer_secret(child->limits->secret, &secret))
         return error_errno(error, "child", argv[0], errno);
+    if (!make_pipe(out)) {
+        close_all(&secret, 1);
+        return error_errno(error, "child", argv[0], errno);
+    }
     if (!make_pipe(err)) {
-        close(out[0]);
-        close(out[1]);
+        close_all(out, 2);
+        close_all(&secret, 1);
         return error_errno(error, "child", argv[0], errno);
     }
     pid_t parent = getpid();
     child->pid = fork();
     if (child->pid == 0) {
         follow(parent);
-        become(program, (char *const *)(uintptr_t)argv, input, out[1], err[1], child->limits);
+        become(program, (char *const *)(uintptr_t)argv, input, secret, out[1], err[1], child->limits);
     }
     int reason = errno;
+    close_all(&secret, 1);
     close(out[1]);
     close(err[1]);
     child->out = out[0];

@@ -9,12 +9,14 @@
 #include "base/strbuf.h"
 #include "longleaf.h"
 
-#define CHILD_INPUT "/dev/fd/3" /* how arguments name the input */
+#define CHILD_INPUT "/dev/fd/3"  /* how arguments name the input */
+#define CHILD_SECRET "/dev/fd/4" /* and the secret, which no other process of the machine can see */
 
 struct child_limits {
     size_t memory_bytes; /* address space */
     size_t output_bytes; /* standard output; more kills the child */
     double seconds;      /* of wall clock; the processor limit follows from it */
+    const char *secret;  /* at most 4000 bytes for the child to read; NULL: none */
 };
 
 struct child_result {

@@ -5,31 +5,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "readers/child.h"
 #include "readers/encoding.h"
-#include "readers/reader.h"
+#include "readers/garble.h"
+#include "readers/ocr.h"
+#include "readers/pdf_job.h"
+#include "readers/pictures.h"
+#include "readers/unlock.h"
+#include "readers/visible.h"
 
 enum {
-    FEW_LETTERS = 40,    /* fewer on a page that holds a picture: the text is in the picture */
-    SMALLEST_SCAN = 300, /* pixels of width and height; smaller pictures are ornaments */
+    FEW_LETTERS = 40 /* fewer on a page that holds a picture: the text is in the picture */
 };
 
-struct pdf {
-    int fd;
-    uint64_t bytes;
-    const ll_document_options *options;
-    size_t max_bytes;
-    const ll_cancel *cancel;
-    struct reading *reading;
-    ll_error *error;
-};
-
-static struct child_limits limits_for(const struct pdf *pdf)
+struct child_limits pdf_limits(const struct pdf *pdf)
 {
     double seconds = 30.0 + (double)pdf->bytes / (256.0 * 1024.0);
     struct child_limits limits = {
@@ -40,9 +34,9 @@ static struct child_limits limits_for(const struct pdf *pdf)
     return limits;
 }
 
-static ll_status run(const struct pdf *pdf, const char *const *argv, struct child_result *ret)
+ll_status pdf_run(const struct pdf *pdf, const char *const *argv, struct child_result *ret)
 {
-    struct child_limits limits = limits_for(pdf);
+    struct child_limits limits = pdf_limits(pdf);
     ll_status status = child_run(argv, pdf->fd, &limits, pdf->cancel, ret, pdf->error);
     if (status == LL_NOT_FOUND)
         return error_set(
@@ -75,12 +69,10 @@ static ll_status explain(const struct pdf *pdf, const struct child_result *resul
     if (result->too_long)
         return error_set(pdf->error, LL_UNREADABLE, "pdf",
                          "%s took too long to convert (%.0f s) and was given up", name,
-                         limits_for(pdf).seconds);
+                         pdf_limits(pdf).seconds);
     if (strstr(complaint, "ncorrect password"))
         return error_set(pdf->error, LL_UNREADABLE, "pdf",
-                         pdf->options->password ? "%s does not open with the password given"
-                                                : "%s needs a password: give it with the password option",
-                         name);
+                         "%s needs a password: give it with the password option", name);
     if (strstr(complaint, "ermission") || result->exit_code == 3)
         return error_set(pdf->error, LL_UNREADABLE, "pdf", "%s does not allow its text to be copied (%s)",
                          name, reason);
@@ -130,13 +122,18 @@ static bool is_real_title(const char *title, size_t length)
            copy[0] != '/' && utf8_valid(title, length);
 }
 
-static ll_status read_title(const struct pdf *pdf, struct strbuf *title)
+static ll_status read_title(struct pdf *pdf, struct strbuf *title)
 {
-    const char *plain[] = {"pdfinfo", "-enc", "UTF-8", CHILD_INPUT, NULL};
-    const char *with[] = {"pdfinfo", "-enc", "UTF-8", "-upw", pdf->options->password, CHILD_INPUT, NULL};
+    const char *argv[] = {"pdfinfo", "-enc", "UTF-8", CHILD_INPUT, NULL};
     struct child_result result;
-    LL_TRY(run(pdf, pdf->options->password ? with : plain, &result));
+    LL_TRY(pdf_run(pdf, argv, &result));
     ll_status status = LL_OK;
+    if (result.exit_code != 0 && !pdf->unlocked && pdf->options->password &&
+        strstr(strbuf_text(&result.complaint), "ncorrect password")) {
+        child_result_fini(&result);
+        LL_TRY(unlock_pdf(pdf));
+        return read_title(pdf, title);
+    }
     if (result.exit_code != 0) {
         status = explain(pdf, &result);
     } else {
@@ -156,19 +153,7 @@ static bool is_poor(const struct reading *reading, size_t page)
     return reading->pages.letters[page] < FEW_LETTERS;
 }
 
-/* Marks the pages on which pdfimages lists a picture big enough to be a scan. */
-static void mark_pictures(const char *report, bool *pictured, size_t pages)
-{
-    for (const char *line = report; line && *line; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        unsigned long page, width, height;
-        if (sscanf(line, "%lu %*u %*15s %lu %lu", &page, &width, &height) == 3 && page >= 1 &&
-            page <= pages && width >= SMALLEST_SCAN && height >= SMALLEST_SCAN)
-            pictured[page - 1] = true;
-    }
-}
-
-static void name_pages(const bool *marked, size_t pages, struct strbuf *out)
+void pdf_name_pages(const bool *marked, size_t pages, struct strbuf *out)
 {
     size_t shown = 0;
     for (size_t first = 0; first < pages && shown < 20; first++) {
@@ -189,57 +174,55 @@ static ll_status judge_pictures(const struct pdf *pdf, bool *pictured)
 {
     struct reading *reading = pdf->reading;
     size_t pages = reading->pages.count, letters = 0;
+    reading->unread_pages = 0;
     for (size_t i = 0; i < pages; i++) {
         pictured[i] = pictured[i] && is_poor(reading, i);
         reading->unread_pages += pictured[i];
         letters += pictured[i] ? 0 : reading->pages.letters[i];
     }
-    if (letters == 0)
+    if (letters == 0 && !(reading->unread_pages && pdf->options->ocr))
         return error_set(
             pdf->error, LL_UNREADABLE, "pdf",
             reading->unread_pages
-                ? "%s holds pictures of pages and no text: run OCR on it first (for example ocrmypdf)"
+                ? "%s holds pictures of pages and no text: read them with --ocr, which needs tesseract (OCR)"
                 : "%s holds no text (if it shows text, that is a picture: run OCR on it first)",
             reading->name);
-    if (reading->unread_pages == 0)
-        return LL_OK;
-    struct strbuf list = {0};
-    name_pages(pictured, pages, &list);
-    notes_add(reading->notes,
-              "%s: %zu of %zu pages are pictures without text and were not read (%s %s); OCR would "
-              "make them readable",
-              reading->name, reading->unread_pages, pages, reading->unread_pages == 1 ? "page" : "pages",
-              strbuf_text(&list));
-    strbuf_fini(&list);
     return LL_OK;
 }
 
-static ll_status find_scans(const struct pdf *pdf)
+static void note_pictures(const struct pdf *pdf, const bool *pictured)
+{
+    struct reading *reading = pdf->reading;
+    struct strbuf list = {0};
+    pdf_name_pages(pictured, reading->pages.count, &list);
+    notes_add(reading->notes,
+              "%s: %zu of %zu pages are pictures without text and were not read (%s %s); OCR would "
+              "make them readable (--ocr)",
+              reading->name, reading->unread_pages, reading->pages.count,
+              reading->unread_pages == 1 ? "page" : "pages", strbuf_text(&list));
+    strbuf_fini(&list);
+}
+
+/* Marks the poor pages that show a picture; *ret_any: there are some. */
+static ll_status find_scans(const struct pdf *pdf, bool *pictured, bool *ret_any)
 {
     struct reading *reading = pdf->reading;
     size_t poor = 0;
+    bool known;
+    *ret_any = false;
     for (size_t i = 0; i < reading->pages.count; i++)
         poor += is_poor(reading, i);
     if (poor == 0)
         return LL_OK;
-    const char *plain[] = {"pdfimages", "-list", CHILD_INPUT, NULL};
-    const char *with[] = {"pdfimages", "-list", "-upw", pdf->options->password, CHILD_INPUT, NULL};
-    struct child_result result;
-    LL_TRY(run(pdf, pdf->options->password ? with : plain, &result));
-    bool *pictured = mem_new(reading->pages.count, sizeof *pictured);
-    ll_status status = pictured ? LL_OK : error_nomem(pdf->error, "pdf", reading->pages.count);
-    if (pictured && (result.exit_code != 0 || result.too_much || result.too_long))
+    LL_TRY(pictures_find(pdf, pictured, reading->pages.count, &known));
+    if (!known)
         notes_add(reading->notes,
                   "%s: whether its %zu pages with little text are pictures could not be found out; "
                   "they count as read",
                   reading->name, poor);
-    if (pictured) {
-        mark_pictures(strbuf_text(&result.out), pictured, reading->pages.count);
-        status = judge_pictures(pdf, pictured);
-    }
-    mem_free(pictured);
-    child_result_fini(&result);
-    return status;
+    LL_TRY(judge_pictures(pdf, pictured));
+    *ret_any = reading->unread_pages > 0;
+    return LL_OK;
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -268,44 +251,102 @@ ll_status pdf_text_clean(const char *text, size_t length, const ll_cancel *cance
     return status;
 }
 
-static ll_status convert_text(const struct pdf *pdf)
+static ll_status clean(const struct pdf *pdf, const struct strbuf *raw)
 {
-    const char *plain[] = {"pdftotext", "-enc", "UTF-8", "-eol", "unix", CHILD_INPUT, "-", NULL};
-    const char *with[] = {"pdftotext", "-enc", "UTF-8", "-eol", "unix", "-upw", pdf->options->password,
-                          CHILD_INPUT, "-",    NULL};
-    struct child_result result;
     struct reading *reading = pdf->reading;
-    LL_TRY(run(pdf, pdf->options->password ? with : plain, &result));
+    strbuf_clear(&reading->text);
+    page_list_fini(&reading->pages);
+    return pdf_text_clean(strbuf_text(raw), raw->length, pdf->cancel, reading, pdf->error);
+}
+
+/* What pdftotext prints, pages ended by form feeds. */
+static ll_status convert(const struct pdf *pdf, struct strbuf *raw)
+{
+    const char *argv[] = {"pdftotext", "-enc", "UTF-8", "-eol", "unix", CHILD_INPUT, "-", NULL};
+    struct child_result result;
+    LL_TRY(pdf_run(pdf, argv, &result));
     ll_status status = LL_OK;
-    if (result.exit_code != 0 || result.too_much || result.too_long)
+    if (result.exit_code != 0 || result.too_much || result.too_long) {
         status = explain(pdf, &result);
-    else
-        status =
-            pdf_text_clean(strbuf_text(&result.out), result.out.length, pdf->cancel, reading, pdf->error);
-    if (status == LL_OK && reading->pages.count == 0)
-        status = error_set(pdf->error, LL_UNREADABLE, "pdf", "%s has no pages: there is nothing to read",
-                           reading->name);
-    size_t unknown = status == LL_OK ? count_unknown(strbuf_text(&reading->text), reading->text.length) : 0;
+    } else {
+        *raw = result.out;
+        result.out = (struct strbuf){0};
+    }
+    child_result_fini(&result);
+    return status;
+}
+
+static void note_letters(const struct reading *reading)
+{
+    size_t unknown = count_unknown(strbuf_text(&reading->text), reading->text.length);
     if (unknown)
         notes_add(reading->notes,
                   "%s: %zu characters could not be read (shown as U+FFFD): its fonts do not say what "
                   "they are",
                   reading->name, unknown);
-    child_result_fini(&result);
+    if (garble_is_likely(strbuf_text(&reading->text), reading->text.length))
+        notes_add(
+            reading->notes,
+            "%s: its text looks like no language; its fonts may say wrongly what their letters are, and "
+            "then only OCR can read it",
+            reading->name);
+}
+
+static ll_status read_scans(const struct pdf *pdf, struct strbuf *raw, bool *pictured)
+{
+    struct reading *reading = pdf->reading;
+    bool any;
+    LL_TRY(find_scans(pdf, pictured, &any));
+    if (any && pdf->options->ocr) {
+        LL_TRY(ocr_pages(pdf, pictured, reading->pages.count, raw));
+        LL_TRY(clean(pdf, raw));
+        reading->unread_pages = 0;
+        for (size_t i = 0; i < reading->pages.count; i++) {
+            pictured[i] = pictured[i] && reading->pages.letters[i] == 0;
+            reading->unread_pages += pictured[i];
+        }
+        any = reading->unread_pages > 0;
+    }
+    if (any)
+        note_pictures(pdf, pictured);
+    return LL_OK;
+}
+
+static ll_status read_pages(struct pdf *pdf, struct strbuf *raw)
+{
+    struct reading *reading = pdf->reading;
+    LL_TRY(read_title(pdf, &reading->title));
+    LL_TRY(convert(pdf, raw));
+    LL_TRY(visible_text(pdf, raw));
+    LL_TRY(clean(pdf, raw));
+    if (reading->pages.count == 0)
+        return error_set(pdf->error, LL_UNREADABLE, "pdf", "%s has no pages: there is nothing to read",
+                         reading->name);
+    bool *pictured = mem_new(reading->pages.count, sizeof *pictured);
+    if (!pictured)
+        return error_nomem(pdf->error, "pdf", reading->pages.count);
+    ll_status status = read_scans(pdf, raw, pictured);
+    mem_free(pictured);
+    note_letters(reading);
     return status;
 }
 
 ll_status read_pdf(struct input *input)
 {
     struct reading *reading = input->reading;
-    struct pdf pdf = {input->fd,     input->size, input->options, input->allowance->limits.bytes,
-                      input->cancel, reading,     input->error};
-    LL_TRY(read_title(&pdf, &reading->title));
-    LL_TRY(convert_text(&pdf));
-    if (pdf.options->password)
-        notes_add(reading->notes,
-                  "the password of %s was visible in this machine's process list while it was read",
-                  reading->name);
+    struct pdf pdf = {.fd = input->fd,
+                      .bytes = input->size,
+                      .options = input->options,
+                      .max_bytes = input->allowance->limits.bytes,
+                      .cancel = input->cancel,
+                      .reading = reading,
+                      .input = input,
+                      .error = input->error};
+    struct strbuf raw = {0};
+    ll_status status = read_pages(&pdf, &raw);
+    strbuf_fini(&raw);
+    if (pdf.unlocked)
+        close(pdf.fd);
     snprintf(reading->encoding, sizeof reading->encoding, "UTF-8");
-    return find_scans(&pdf);
+    return status;
 }

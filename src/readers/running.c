@@ -43,6 +43,7 @@ static int32_t roman_value(const char *text, size_t length)
 struct folded {
     char masked[LONGEST], exact[LONGEST];
     size_t masked_length, exact_length, letters;
+    int64_t leading;     /* the first number */
     int64_t first, last; /* the numbers that stand before all letters and after all letters */
 };
 
@@ -55,6 +56,8 @@ static void fold_number(struct folded *f, const char *digits, size_t count)
             f->exact[f->exact_length++] = digits[i];
     }
     f->masked[f->masked_length++] = '#';
+    if (f->leading == NO_NUMBER)
+        f->leading = value;
     if (f->letters == 0 && f->first == NO_NUMBER)
         f->first = value;
     f->last = value;
@@ -86,9 +89,13 @@ static void fold_line(struct folded *f, const char *text, const struct page_line
 
 static struct edge describe(const char *text, const struct page_line *line, bool bottom)
 {
-    struct folded f = {.first = NO_NUMBER, .last = NO_NUMBER};
+    struct folded f = {.leading = NO_NUMBER, .first = NO_NUMBER, .last = NO_NUMBER};
     fold_line(&f, text, line);
     bool label = f.letters == 4 && memcmp(f.masked, "page", 4) == 0;
+    if (f.masked_length == 8 && memcmp(f.masked, "page#of#", 8) == 0) {
+        f.last = f.leading;
+        label = true;
+    }
     int32_t roman = roman_value(f.masked, f.masked_length);
     if (roman != NO_NUMBER) {
         f.masked[0] = '#';
@@ -200,7 +207,7 @@ static size_t collect(const char *text, const struct page_line *lines, size_t fi
 
 static bool says_something(const char *text, const struct page_line *line)
 {
-    struct folded f = {.first = NO_NUMBER, .last = NO_NUMBER};
+    struct folded f = {.leading = NO_NUMBER, .first = NO_NUMBER, .last = NO_NUMBER};
     fold_line(&f, text, line);
     return f.letters > 4 && roman_value(f.masked, f.masked_length) == NO_NUMBER; /* more than "page 3" */
 }

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "readers/encoding.h"
 #include "readers/package.h"
 #include "readers/reader.h"
+#include "readers/temporary.h"
 #include "readers/tree.h"
 
 enum { LOOK = 4096 /* bytes that tell a PDF or an archive */ };
@@ -119,31 +119,15 @@ static void note_changes(const struct source *source)
 
 /* ---- PDF ------------------------------------------------------------------------------------- */
 
-/* What came through a pipe is put into a nameless temporary file, for a PDF must be read at random. */
+/* A PDF must be read at random, which a pipe cannot be. */
 static ll_status make_seekable(struct source *source)
 {
-    const char *folder = getenv("TMPDIR");
-    struct strbuf name = {0};
-    strbuf_printf(&name, "%s/longleaf.XXXXXX", folder && *folder ? folder : "/tmp");
-    int fd = name.failed ? -1 : mkstemp(name.text);
-    if (fd < 0) {
-        ll_status status =
-            error_errno(source->error, "document", strbuf_text(&name), name.failed ? ENOMEM : errno);
-        strbuf_fini(&name);
-        return status;
-    }
-    unlink(name.text);
-    strbuf_fini(&name);
-    if (source->own_fd)
+    int fd;
+    LL_TRY(temporary_make(strbuf_text(&source->bytes), source->bytes.length, &fd, source->error));
+    if (source->own_fd && source->fd >= 0)
         close(source->fd);
     source->fd = fd;
     source->own_fd = true;
-    for (size_t done = 0; done < source->bytes.length;) {
-        ssize_t wrote = write(fd, source->bytes.text + done, source->bytes.length - done);
-        if (wrote < 0 && errno != EINTR)
-            return error_errno(source->error, "document", "the temporary file", errno);
-        done += wrote > 0 ? (size_t)wrote : 0;
-    }
     return LL_OK;
 }
 

@@ -161,6 +161,8 @@ static void a_locked_pdf_asks_for_its_password(void **state)
     struct pdf_file file = {pages, 1, NULL, true};
     put_pdf("locked.pdf", &file, 0);
     expect_refusal("locked.pdf", "needs a password");
+    if (access("/usr/bin/qpdf", X_OK) != 0) /* a password needs qpdf */
+        return;
     const char *path = "locked.pdf";
     ll_document_options options;
     ll_document *d = NULL;
