@@ -417,7 +417,7 @@ typedef struct ll_document_options {
     const char *encoding; /* iconv name; NULL: found out */
     size_t max_bytes;     /* of a file, and unpacked of archives; 0: 1 GiB; more is refused, never cut */
     const char *password; /* of a PDF; NULL: none */
-    const char *ocr;      /* language ("eng", "deu+eng") in which pages that are pictures are read; NULL: not */
+    const char *ocr;      /* language ("eng", "deu+eng") in which pictures of pages are read; NULL: not */
 } ll_document_options;
 
 typedef struct ll_document_info {

@@ -155,8 +155,12 @@ static ll_status put_parts(struct mail *m, const struct mime_part *whole, const 
     const char *text;
     size_t length, at = 0;
     if (!mime_parameter(type, "boundary", boundary, sizeof boundary)) {
-        put_lines(&m->prose, whole->body, whole->body_length);
-        return LL_OK;
+        struct strbuf bytes = {0};
+        strbuf_append(&bytes, whole->body, whole->body_length);
+        ll_status status = bytes.failed ? error_nomem(m->input->error, "mail", whole->body_length)
+                                        : put_text_part(m, "text/plain", &bytes);
+        strbuf_fini(&bytes);
+        return status;
     }
     if (strncasecmp(type, "multipart/alternative", 21) == 0)
         return put_best(m, whole, boundary, depth);

@@ -132,7 +132,7 @@ void prose_heading(struct prose *p, int level)
     static const char hashes[] = "###### ";
     if (p->in_heading)
         prose_heading_end(p);
-    if (p->tables)
+    if (p->tables || p->code) /* code is one block, whatever stands in it */
         return;
     drop_prefix(p);
     level = level < 1 ? 1 : level > LEVELS ? LEVELS : level;
