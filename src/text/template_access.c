@@ -104,7 +104,7 @@ bool run_item(struct template_run *run, struct value object, struct value key, s
     if (object.kind == VALUE_UNDEFINED)
         return run_text(run, key, &name) && refuse_undefined(run, object, "item");
     if (object.kind == VALUE_DICT) {
-        const struct value *found = dict_find(object.dict, key);
+        const struct value *found = dict_find(object.dict, key, &run->steps);
         if (found) {
             *ret = *found;
             return run_spend(run, object.dict->count);

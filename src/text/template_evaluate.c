@@ -247,7 +247,7 @@ static bool evaluate_dict(struct template_run *run, const struct node *node, str
     for (const struct node *at = node->first; at; at = at->next) {
         struct value key, value;
         if (!run_evaluate(run, at->a, &key) || !run_evaluate(run, at->b, &value) ||
-            !dict_set(run->arena, ret->dict, key, value))
+            !dict_set(run->arena, ret->dict, key, value, &run->steps))
             return run_done(run);
     }
     return true;

@@ -335,7 +335,7 @@ FILTER(filter_groupby)
         struct value item = sorted.list->items[i];
         if (!key_of(run, &rule, item, &key) || !follow(run, item, rule.attribute, &shown))
             return false;
-        if (i == 0 || !value_equals(key, last, 0)) {
+        if (i == 0 || !value_equals(key, last, &run->steps)) {
             struct value pair;
             if (!new_list(run, true, &pair) || !new_list(run, false, &group))
                 return false;
@@ -361,7 +361,7 @@ FILTER(filter_unique)
         if (!key_of(run, &rule, items->items[i], &key) || !run_spend(run, 64 * seen.list->count))
             return false;
         for (size_t k = 0; k < seen.list->count && !known; k++)
-            known = value_equals(seen.list->items[k], key, 0);
+            known = value_equals(seen.list->items[k], key, &run->steps);
         if (!known && list_push(run->arena, seen.list, key))
             list_push(run->arena, ret->list, items->items[i]);
     }

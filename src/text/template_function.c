@@ -64,7 +64,7 @@ static bool make_mapping(struct template_run *run, const struct arguments *argum
         return run_fail(run, LL_ARGUMENT, "a mapping or names with values are needed");
     for (size_t i = 0; arguments->count && i < arguments->items[0].dict->count; i++)
         dict_set(run->arena, ret->dict, arguments->items[0].dict->keys[i],
-                 arguments->items[0].dict->values[i]);
+                 arguments->items[0].dict->values[i], &run->steps);
     for (size_t i = 0; i < arguments->named_count && !run->arena->failed; i++)
         dict_put(run->arena, ret->dict, arguments->names[i], arguments->named[i]);
     return run_done(run);
@@ -175,7 +175,7 @@ static bool dict_values(struct template_run *run, struct value self, const struc
 static bool dict_read(struct template_run *run, struct value self, const struct arguments *arguments,
                       struct value *ret)
 {
-    const struct value *found = dict_find(self.dict, arguments->at[0]);
+    const struct value *found = dict_find(self.dict, arguments->at[0], &run->steps);
     *ret = found ? *found : arguments->at[1].kind != VALUE_MISSING ? arguments->at[1] : value_none();
     return run_spend(run, self.dict->count);
 }
@@ -185,7 +185,7 @@ static bool list_count(struct template_run *run, struct value self, const struct
 {
     int64_t count = 0;
     for (size_t i = 0; i < self.list->count; i++)
-        count += value_equals(self.list->items[i], arguments->at[0], 0);
+        count += value_equals(self.list->items[i], arguments->at[0], &run->steps);
     *ret = value_int(count);
     return run_spend(run, 64 * self.list->count);
 }
@@ -194,7 +194,7 @@ static bool list_index(struct template_run *run, struct value self, const struct
                        struct value *ret)
 {
     for (size_t i = 0; i < self.list->count; i++)
-        if (value_equals(self.list->items[i], arguments->at[0], 0)) {
+        if (value_equals(self.list->items[i], arguments->at[0], &run->steps)) {
             *ret = value_int((int64_t)i);
             return run_spend(run, 64 * i);
         }
@@ -227,7 +227,8 @@ static bool loop_changed(struct template_run *run, struct value self, const stru
         list_push(run->arena, now.list, arguments->items[i]);
     if (!run_done(run))
         return false;
-    *ret = value_bool(self.loop->changed.kind == VALUE_MISSING || !value_equals(self.loop->changed, now, 0));
+    *ret = value_bool(self.loop->changed.kind == VALUE_MISSING ||
+                      !value_equals(self.loop->changed, now, &run->steps));
     self.loop->changed = now;
     return true;
 }

@@ -227,6 +227,7 @@ static struct value from_json(struct arena *arena, const json_t *json)
     struct value made;
     const char *key;
     size_t index, length;
+    uint64_t plenty = UINT64_MAX; /* keys are texts, compared at once */
     json_t *item;
     switch (json_typeof(json)) {
     case JSON_OBJECT:
@@ -235,7 +236,7 @@ static struct value from_json(struct arena *arena, const json_t *json)
         {
             if (made.kind != VALUE_DICT || arena->failed)
                 break;
-            dict_set(arena, made.dict, from_text(arena, key, length), from_json(arena, item));
+            dict_set(arena, made.dict, from_text(arena, key, length), from_json(arena, item), &plenty);
         }
         return made;
     case JSON_ARRAY:

@@ -168,6 +168,8 @@ bool run_order(struct template_run *run, struct value a, struct value b, int *re
     }
     if (a.kind != VALUE_LIST || b.kind != VALUE_LIST || ++run->depth > PARSE_DEPTH)
         return refuse(run, "<", a, b);
+    if (!run_spend(run, 64 * a.list->count))
+        return false;
     size_t i = 0;
     for (*ret = 0; *ret == 0 && i < a.list->count && i < b.list->count; i++)
         if (!run_order(run, a.list->items[i], b.list->items[i], ret))
@@ -185,11 +187,11 @@ static bool contains(struct template_run *run, struct value item, struct value b
     case VALUE_UNDEFINED:
         return true;
     case VALUE_DICT:
-        *ret = dict_find(box.dict, item) != NULL;
+        *ret = dict_find(box.dict, item, &run->steps) != NULL;
         return run_spend(run, box.dict->count);
     case VALUE_LIST:
         for (size_t i = 0; i < box.list->count && !*ret; i++)
-            *ret = value_equals(box.list->items[i], item, 0);
+            *ret = value_equals(box.list->items[i], item, &run->steps);
         return run_spend(run, box.list->count);
     case VALUE_TEXT:
         if (item.kind != VALUE_TEXT)
@@ -211,7 +213,7 @@ bool run_compare(struct template_run *run, int op, struct value a, struct value 
         return true;
     }
     if (op == LEX_PAIR('=', '=') || op == LEX_PAIR('!', '=')) {
-        *ret = value_equals(a, b, 0) == (op == LEX_PAIR('=', '='));
+        *ret = value_equals(a, b, &run->steps) == (op == LEX_PAIR('=', '='));
         return run_spend(run, a.kind == VALUE_TEXT ? a.text->length / 16 : 16);
     }
     if (!run_order(run, a, b, &order))

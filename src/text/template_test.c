@@ -167,7 +167,7 @@ static bool test_two(struct template_run *run, enum test test, struct value a, s
                               [TEST_LEAST] = LEX_PAIR('>', '='),
                               [TEST_IN] = OP_IN};
     if (test == TEST_SAME) {
-        *ret = a.kind == b.kind && value_equals(a, b, 0);
+        *ret = a.kind == b.kind && value_equals(a, b, &run->steps);
         return true;
     }
     if (test == TEST_DIVISIBLE)

@@ -129,10 +129,10 @@ bool list_push(struct arena *arena, struct list *list, struct value item)
     return true;
 }
 
-const struct value *dict_find(const struct dict *dict, struct value key)
+const struct value *dict_find(const struct dict *dict, struct value key, uint64_t *steps)
 {
     for (size_t i = 0; i < dict->count; i++)
-        if (value_equals(dict->keys[i], key, 0))
+        if (value_equals(dict->keys[i], key, steps))
             return &dict->values[i];
     return NULL;
 }
@@ -145,9 +145,9 @@ const struct value *dict_get(const struct dict *dict, const char *key)
     return NULL;
 }
 
-bool dict_set(struct arena *arena, struct dict *dict, struct value key, struct value value)
+bool dict_set(struct arena *arena, struct dict *dict, struct value key, struct value value, uint64_t *steps)
 {
-    const struct value *old = dict_find(dict, key);
+    const struct value *old = dict_find(dict, key, steps);
     if (old) {
         dict->values[old - dict->values] = value;
         return true;
@@ -164,7 +164,8 @@ bool dict_set(struct arena *arena, struct dict *dict, struct value key, struct v
 bool dict_put(struct arena *arena, struct dict *dict, const char *key, struct value value)
 {
     struct value text = value_text(arena, key, strlen(key), false);
-    return text.kind == VALUE_TEXT && dict_set(arena, dict, text, value);
+    uint64_t plenty = UINT64_MAX; /* a text is compared at once */
+    return text.kind == VALUE_TEXT && dict_set(arena, dict, text, value, &plenty);
 }
 
 /* ---- questions ---- */
@@ -211,34 +212,37 @@ bool value_truth(struct value value)
     }
 }
 
-static bool lists_equal(const struct list *a, const struct list *b, int depth)
+enum { EQUAL_DEPTH = 60 }; /* deeper nests count as different */
+
+static bool equal(struct value a, struct value b, int depth, uint64_t *steps);
+
+static bool lists_equal(const struct list *a, const struct list *b, int depth, uint64_t *steps)
 {
     if (a->count != b->count || a->tuple != b->tuple)
         return false;
     for (size_t i = 0; i < a->count; i++)
-        if (!value_equals(a->items[i], b->items[i], depth + 1))
+        if (!equal(a->items[i], b->items[i], depth + 1, steps))
             return false;
     return true;
 }
 
-static bool dicts_equal(const struct dict *a, const struct dict *b, int depth)
+static bool dicts_equal(const struct dict *a, const struct dict *b, int depth, uint64_t *steps)
 {
     if (a->count != b->count)
         return false;
     for (size_t i = 0; i < a->count; i++) {
-        const struct value *other = dict_find(b, a->keys[i]);
-        if (!other || !value_equals(a->values[i], *other, depth + 1))
+        const struct value *other = dict_find(b, a->keys[i], steps);
+        if (!other || !equal(a->values[i], *other, depth + 1, steps))
             return false;
     }
     return true;
 }
 
-enum { EQUAL_DEPTH = 60 }; /* deeper nests count as different */
-
-bool value_equals(struct value a, struct value b, int depth)
+static bool equal(struct value a, struct value b, int depth, uint64_t *steps)
 {
-    if (depth > EQUAL_DEPTH)
+    if (depth > EQUAL_DEPTH || *steps == 0)
         return false;
+    *steps -= depth > 0;
     if (value_is_number(a) && value_is_number(b)) {
         if (a.kind == VALUE_INT && b.kind == VALUE_INT)
             return a.integer == b.integer;
@@ -251,9 +255,9 @@ bool value_equals(struct value a, struct value b, int depth)
         return a.text->length == b.text->length &&
                (a.text->length == 0 || memcmp(a.text->bytes, b.text->bytes, a.text->length) == 0);
     case VALUE_LIST:
-        return lists_equal(a.list, b.list, depth);
+        return lists_equal(a.list, b.list, depth, steps);
     case VALUE_DICT:
-        return dicts_equal(a.dict, b.dict, depth);
+        return dicts_equal(a.dict, b.dict, depth, steps);
     case VALUE_SPACE:
         return a.dict == b.dict;
     case VALUE_LOOP:
@@ -263,6 +267,11 @@ bool value_equals(struct value a, struct value b, int depth)
     default:
         return true;
     }
+}
+
+bool value_equals(struct value a, struct value b, uint64_t *steps)
+{
+    return equal(a, b, 0, steps);
 }
 
 const char *value_kind_name(struct value value)

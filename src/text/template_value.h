@@ -110,15 +110,17 @@ struct value value_list(struct arena *arena, bool tuple);
 struct value value_dict(struct arena *arena);
 bool list_push(struct arena *arena, struct list *list, struct value item);
 /* Sets or adds. */
-bool dict_set(struct arena *arena, struct dict *dict, struct value key, struct value value);
+bool dict_set(struct arena *arena, struct dict *dict, struct value key, struct value value, uint64_t *steps);
 bool dict_put(struct arena *arena, struct dict *dict, const char *key, struct value value);
-const struct value *dict_find(const struct dict *dict, struct value key); /* NULL: absent */
+const struct value *dict_find(const struct dict *dict, struct value key, uint64_t *steps); /* NULL: absent */
 const struct value *dict_get(const struct dict *dict, const char *key);
 
 bool value_is_number(struct value value); /* bool included, as in Python */
 double value_real(struct value value);    /* of a number */
 bool value_truth(struct value value);
-bool value_equals(struct value a, struct value b, int depth);
+/* Lists that hold lists twice double at each level: every item compared takes one of *steps, and with none
+ * left, or nested too deeply, values count as different. */
+bool value_equals(struct value a, struct value b, uint64_t *steps);
 bool text_equals(const struct text *text, const char *other);
 const char *value_kind_name(struct value value); /* "string", "list" … for messages */
 
