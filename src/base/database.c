@@ -3,7 +3,6 @@
 #include "base/database.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -110,19 +109,16 @@ static ll_status make_folders(const char *path, ll_error *error)
     return LL_OK;
 }
 
-/* SQLite would make the file as wide as the mask allows; its -wal and -shm take the file's rights. */
+/* SQLite would make the file as wide as the mask allows; its -wal and -shm take the file's rights. The file is
+ * never opened here: closing it would let go of all locks on it that this process holds in other databases. */
 static ll_status make_file(const char *path, ll_error *error)
 {
     LL_TRY(make_folders(path, error));
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
-    if (fd < 0 && (errno == EACCES || errno == EROFS))
-        fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* SQLite will say what is wrong */
-    if (fd < 0)
-        return error_errno(error, "database", path, errno);
     struct stat info;
-    bool plain = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
-    close(fd);
-    if (!plain)
+    int reason = mknod(path, S_IFREG | 0600, 0) == 0 ? 0 : errno;
+    if (stat(path, &info) != 0)
+        return error_errno(error, "database", path, reason && reason != EEXIST ? reason : errno);
+    if (!S_ISREG(info.st_mode))
         return error_set(error, LL_ARGUMENT, "database", "%s is no regular file; name another", path);
     return LL_OK;
 }

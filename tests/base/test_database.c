@@ -151,7 +151,7 @@ static void newer_foreign_damaged_and_absent_files_are_refused_by_name(void **st
     refused("noise", &options, LL_FORMAT, "damaged or no database");
     refused("nowhere", &absent, LL_NOT_FOUND, "nowhere");
     assert_int_equal(mkdir("folder", 0700), 0);
-    refused("folder", &options, LL_IO, "folder");
+    refused("folder", &options, LL_ARGUMENT, "no regular file");
     refused("noise/under", &options, LL_IO, "noise");
     assert_int_equal(mkfifo("pipe", 0600), 0);
     refused("pipe", &options, LL_ARGUMENT, "pipe");
@@ -289,6 +289,28 @@ static void a_lock_held_elsewhere_is_waited_for_until_time_or_cancel(void **stat
     ll_cancel_free(cancel);
 }
 
+/* POSIX takes a process's locks on a file away when it closes any descriptor of that file. A database that has
+ * lost them is no longer seen by the others: the last of those to close takes the log of writes away. */
+static void a_database_opened_twice_keeps_the_locks_of_both(void **state)
+{
+    struct stat info;
+    int result;
+    (void)state;
+    struct database *first_one = open_as("twice", &first), *second_one = open_as("twice", &first);
+    assert_int_equal(database_run(first_one, "INSERT INTO item (name) VALUES ('x')", NULL), LL_OK);
+    pid_t child = fork();
+    if (child == 0) {
+        execlp("/proc/self/exe", "test_database", "twice", (char *)NULL);
+        _exit(127);
+    }
+    assert_int_equal(waitpid(child, &result, 0), child);
+    assert_true(WIFEXITED(result) && WEXITSTATUS(result) == 0);
+    assert_int_equal(stat("twice-wal", &info), 0);
+    assert_int_equal(number(second_one, "SELECT count(*) FROM item"), 1);
+    database_close(first_one);
+    database_close(second_one);
+}
+
 static void bad_bindings_and_bad_statements_are_internal_errors(void **state)
 {
     struct statement *statement;
@@ -389,8 +411,13 @@ static int leave(void **state)
     return 0;
 }
 
-int main(void)
+/* With a name: another process that opens that database and closes it. */
+int main(int argc, char **argv)
 {
+    if (argc > 1) {
+        database_close(open_as(argv[1], &first));
+        return 0;
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_rows_come_back_as_they_were_put_in),
         cmocka_unit_test(files_and_folders_it_makes_are_its_owners_alone),
@@ -402,6 +429,7 @@ int main(void)
         cmocka_unit_test(writes_that_the_system_refuses_are_told_and_lose_nothing),
         cmocka_unit_test(a_file_opened_for_reading_cannot_be_written),
         cmocka_unit_test(a_lock_held_elsewhere_is_waited_for_until_time_or_cancel),
+        cmocka_unit_test(a_database_opened_twice_keeps_the_locks_of_both),
         cmocka_unit_test(bad_bindings_and_bad_statements_are_internal_errors),
         cmocka_unit_test(kill_9_at_any_moment_leaves_every_commit_and_no_half_one),
         cmocka_unit_test(two_processes_make_the_same_file_without_harm),
