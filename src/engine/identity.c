@@ -38,21 +38,24 @@ static bool add_tensor(EVP_MD_CTX *digest, const struct gguf_tensor *tensor)
     return good && add(digest, data + tensor->bytes - SAMPLE_BYTES, SAMPLE_BYTES);
 }
 
+static bool add_value(EVP_MD_CTX *digest, const struct gguf *gguf, const struct gguf_value *value)
+{
+    return add(digest, &value->key.length, sizeof value->key.length) &&
+           add(digest, value->key.text, value->key.length) && add(digest, &value->type, sizeof value->type) &&
+           add(digest, &value->element, sizeof value->element) &&
+           add(digest, &value->count, sizeof value->count) &&
+           add(digest, value->data, (size_t)(gguf_value_end(gguf, value) - value->data));
+}
+
+/* Keys with their raw values, then what was put in place of them. */
 static bool add_model(EVP_MD_CTX *digest, const ll_model *model)
 {
     const struct gguf *gguf = model_gguf(model);
-    const unsigned char *start = NULL;
     bool good = true;
-    /* The metadata lies before the data of the tensors; keys are hashed with their raw values. */
-    for (size_t i = 0; good && i < gguf_value_count(gguf); i++) {
-        const struct gguf_value *value = gguf_value_at(gguf, i);
-        const unsigned char *end = i + 1 < gguf_value_count(gguf)
-                                       ? (const unsigned char *)gguf_value_at(gguf, i + 1)->key.text
-                                       : value->data + 1;
-        start = (const unsigned char *)value->key.text;
-        if (end > start)
-            good = add(digest, start, (size_t)(end - start));
-    }
+    for (size_t i = 0; good && i < gguf_value_count(gguf); i++)
+        good = add_value(digest, gguf, gguf_value_at(gguf, i));
+    for (size_t i = 0; good && i < gguf_override_count(gguf); i++)
+        good = add_value(digest, gguf, gguf_override_at(gguf, i));
     for (size_t i = 0; good && i < gguf_tensor_count(gguf); i++)
         good = add_tensor(digest, gguf_tensor_at(gguf, i));
     ll_device_info device = {0};

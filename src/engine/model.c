@@ -278,7 +278,14 @@ uint64_t model_fingerprint(const ll_model *model)
     uint64_t hash = hash_bytes(bytes, (size_t)head, size);
     for (uint64_t i = 0; i < PIECES && size > PIECE; i++)
         hash = hash_bytes(bytes + (size - PIECE) / PIECES * i, PIECE, hash);
-    return size > PIECE ? hash_bytes(bytes + size - PIECE, PIECE, hash) : hash;
+    if (size > PIECE)
+        hash = hash_bytes(bytes + size - PIECE, PIECE, hash);
+    for (size_t i = 0; i < gguf_override_count(model->gguf); i++) {
+        const struct gguf_value *value = gguf_override_at(model->gguf, i);
+        hash = hash_bytes(value->key.text, value->key.length, hash);
+        hash = hash_bytes(value->data, (size_t)(gguf_value_end(model->gguf, value) - value->data), hash);
+    }
+    return hash;
 }
 
 ll_status model_require_weights(const ll_model *model, ll_error *error)

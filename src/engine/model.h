@@ -24,7 +24,7 @@ void model_retain(ll_model *model); /* a session holds its model; ll_model_close
 /* LL_STATE when the model was opened for its metadata only. */
 ll_status model_require_weights(const ll_model *model, ll_error *error);
 /* Differs between any two models whose files differ in more than a few bytes of weights: a hash of the
- * metadata, the file's size and pieces of its tensors. */
+ * metadata and what was put in place of it, the file's size and pieces of its tensors. */
 uint64_t model_fingerprint(const ll_model *model);
 /* A KV cache of `tokens` positions in all and one spare block for each of `sequences`. LL_NOMEM with
  * both numbers when it is larger than the free memory. */

@@ -115,6 +115,16 @@ const struct gguf_value *gguf_overridden(const struct gguf *gguf, const char *ke
     return NULL;
 }
 
+size_t gguf_override_count(const struct gguf *gguf)
+{
+    return gguf->override_count;
+}
+
+const struct gguf_value *gguf_override_at(const struct gguf *gguf, size_t index)
+{
+    return &gguf->overrides[index];
+}
+
 void gguf_drop_overrides(struct gguf *gguf)
 {
     for (size_t i = 0; i < gguf->override_count; i++) {

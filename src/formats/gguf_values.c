@@ -174,3 +174,15 @@ bool gguf_text_equals(struct gguf_text text, const char *other)
     size_t length = strlen(other);
     return text.text && text.length == length && memcmp(text.text, other, length) == 0;
 }
+
+const unsigned char *gguf_value_end(const struct gguf *gguf, const struct gguf_value *value)
+{
+    enum gguf_type type = value->type == GGUF_ARRAY ? value->element : value->type;
+    if (type != GGUF_STRING)
+        return value->data + value->count * gguf_type_info(type)->size;
+    if (value->count == 0)
+        return value->data;
+    struct gguf_text last =
+        value->type == GGUF_ARRAY ? gguf_array_text(gguf, value, value->count - 1) : gguf_value_text(value);
+    return (const unsigned char *)last.text + last.length;
+}

@@ -93,25 +93,11 @@ static void put_u64(struct strbuf *out, uint64_t value)
     strbuf_append(out, (const char *)&value, sizeof value);
 }
 
-/* Behind the last byte of a value, which lies in the mapping. */
-static const unsigned char *value_end(const struct gguf *gguf, const struct gguf_value *value)
-{
-    static const unsigned char sizes[] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
-    enum gguf_type type = value->type == GGUF_ARRAY ? value->element : value->type;
-    if (type != GGUF_STRING)
-        return value->data + value->count * sizes[type];
-    if (value->count == 0)
-        return value->data;
-    struct gguf_text last =
-        value->type == GGUF_ARRAY ? gguf_array_text(gguf, value, value->count - 1) : gguf_value_text(value);
-    return (const unsigned char *)last.text + last.length;
-}
-
 /* A value as it stands in the file, key and all. */
 static void copy_value(struct strbuf *out, const struct gguf *gguf, const struct gguf_value *value)
 {
     const char *start = value->key.text - 8;
-    strbuf_append(out, start, (size_t)((const char *)value_end(gguf, value) - start));
+    strbuf_append(out, start, (size_t)((const char *)gguf_value_end(gguf, value) - start));
 }
 
 static void put_number(struct strbuf *out, const char *key, uint32_t value)

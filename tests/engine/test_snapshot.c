@@ -7,7 +7,7 @@
 #include "toy/toy_model.h"
 #include "unit.h"
 
-#include "longleaf.h"
+#include "engine/identity.h"
 
 enum { CONTEXT = 200, GENERATED = 12 };
 
@@ -221,6 +221,42 @@ static void write_whole(const unsigned char *bytes, size_t length)
     fclose(file);
 }
 
+/* Metadata set by the user is another model, to saved sessions and to kept answers. */
+static void metadata_put_in_place_makes_another_model(void **state)
+{
+    (void)state;
+    static const char *const sets[] = {"llama.rope.freq_base=f32:20000", "llama.rope.freq_base=f32:20001"};
+    unsigned char plain[IDENTITY_BYTES], identity[sizeof sets / sizeof *sets][IDENTITY_BYTES];
+    char folder[64];
+    ll_token tokens[20];
+    assert_int_equal(unit_enter_scratch(folder), 0);
+    ll_engine *engine = open_engine();
+    ll_model *model = open_model(engine, "llama", 1);
+    ll_session *session = open_session(model, CONTEXT, LL_F16);
+    random_tokens(model, tokens, 20);
+    assert_int_equal(ll_session_sync(session, tokens, 20, NULL, NULL), LL_OK);
+    assert_int_equal(ll_session_save(session, "saved", NULL, 0, NULL, NULL), LL_OK);
+    assert_int_equal(model_identity(model, plain, NULL), LL_OK);
+    ll_session_close(session);
+    ll_model_close(model);
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        ll_model_options options;
+        ll_model_options_init(&options);
+        options.set_meta = &sets[i];
+        options.set_meta_count = 1;
+        assert_int_equal(ll_model_open(engine, "toy.gguf", &options, NULL, &model, NULL), LL_OK);
+        session = open_session(model, CONTEXT, LL_F16);
+        expect_refused(session, LL_UNSUPPORTED, "another model");
+        assert_int_equal(model_identity(model, identity[i], NULL), LL_OK);
+        assert_memory_not_equal(identity[i], plain, IDENTITY_BYTES);
+        ll_session_close(session);
+        ll_model_close(model);
+    }
+    assert_memory_not_equal(identity[0], identity[1], IDENTITY_BYTES);
+    ll_engine_close(engine);
+    unit_leave_scratch(folder);
+}
+
 static void a_changed_cut_or_lengthened_file_is_refused_and_the_session_untouched(void **state)
 {
     (void)state;
@@ -297,6 +333,7 @@ int main(void)
         cmocka_unit_test(a_loaded_session_goes_on_as_the_saved_one_in_every_architecture_and_cache_type),
         cmocka_unit_test(a_saved_file_is_private_and_holds_the_callers_words),
         cmocka_unit_test(another_model_cache_type_or_a_smaller_context_is_refused_in_a_sentence),
+        cmocka_unit_test(metadata_put_in_place_makes_another_model),
         cmocka_unit_test(a_changed_cut_or_lengthened_file_is_refused_and_the_session_untouched),
         cmocka_unit_test(an_interrupted_save_leaves_the_older_file),
     };
