@@ -33,7 +33,8 @@ ll_status calls_open_journal(struct calls *calls, const char *path, uint64_t lim
     if (!path || !calls->llm || !calls->llm->identify)
         return LL_OK;
     LL_TRY(calls->llm->identify(calls->llm->self, calls->identity, calls->error));
-    return journal_open(path, limit, &calls->journal, calls->error);
+    const ll_cancel *cancel = calls->run ? calls->run->cancel : NULL;
+    return journal_open(path, limit, cancel, &calls->journal, calls->error);
 }
 
 void calls_close(struct calls *calls)
@@ -99,15 +100,15 @@ static ll_status look_up(struct pass *p, size_t item, bool *ret_found)
 {
     struct calls *calls = p->calls;
     struct journal_answer answer = {0};
-    LL_TRY(journal_find(calls->journal, p->keys[item], &answer, ret_found, calls->error));
-    if (*ret_found) {
+    ll_status status = journal_find(calls->journal, p->keys[item], &answer, ret_found, calls->error);
+    if (status == LL_OK && *ret_found) {
         put_answer(calls, &p->items[item], answer.tokens.ids, answer.tokens.count, answer.ended,
                    answer.looped);
         calls->reused++;
         report(calls);
     }
     token_list_fini(&answer.tokens);
-    return LL_OK;
+    return status;
 }
 
 static bool same_prompt(const struct call *a, const struct call *b)
@@ -137,7 +138,8 @@ static ll_status sort_items(struct pass *p, size_t max_tokens)
                 calls->error, LL_INTERNAL, "document",
                 "a prompt of %zu tokens and an answer of %zu exceed the planned %zu: please report this",
                 prompt->count, max_tokens, calls->context);
-        journal_key(calls->identity, calls->sampling, calls->cache_type, max_tokens, prompt, p->keys[i]);
+        LL_TRY(journal_key(calls->identity, calls->sampling, calls->cache_type, max_tokens, prompt,
+                           p->keys[i], calls->error));
         calls->prompt_tokens += prompt->count;
         p->first[i] = i;
         if (calls->journal)

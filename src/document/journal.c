@@ -38,8 +38,9 @@ struct key_settings { /* hashed as bytes: no padding may be left unset */
 
 enum { ANSWER_FORMAT = 1 }; /* raised when the same request would be answered otherwise by new code */
 
-void journal_key(const unsigned char identity[32], const ll_sampling *sampling, ll_dtype cache_type,
-                 size_t max_tokens, const struct token_list *prompt, unsigned char ret[JOURNAL_KEY])
+ll_status journal_key(const unsigned char identity[32], const ll_sampling *sampling, ll_dtype cache_type,
+                 size_t max_tokens, const struct token_list *prompt, unsigned char ret[JOURNAL_KEY],
+                      ll_error *error)
 {
     struct key_settings settings;
     memset(&settings, 0, sizeof settings);
@@ -56,23 +57,26 @@ void journal_key(const unsigned char identity[32], const ll_sampling *sampling, 
     settings.seed = sampling->temperature > 0 ? sampling->seed : 0;
     settings.max_tokens = max_tokens;
     settings.prompt_tokens = prompt->count;
-    memset(ret, 0, JOURNAL_KEY);
     EVP_MD_CTX *digest = EVP_MD_CTX_new();
-    if (digest && EVP_DigestInit_ex(digest, EVP_sha256(), NULL) == 1) {
-        EVP_DigestUpdate(digest, identity, 32);
-        EVP_DigestUpdate(digest, &settings, sizeof settings);
-        EVP_DigestUpdate(digest, prompt->ids, prompt->count * sizeof *prompt->ids);
-        EVP_DigestFinal_ex(digest, ret, NULL);
-    }
+    bool good = digest && EVP_DigestInit_ex(digest, EVP_sha256(), NULL) == 1 &&
+                EVP_DigestUpdate(digest, identity, 32) == 1 &&
+                EVP_DigestUpdate(digest, &settings, sizeof settings) == 1 &&
+                EVP_DigestUpdate(digest, prompt->ids, prompt->count * sizeof *prompt->ids) == 1 &&
+                EVP_DigestFinal_ex(digest, ret, NULL) == 1;
     EVP_MD_CTX_free(digest);
+    return good ? LL_OK : error_set(error, LL_NOMEM, "cache", "no memory to hash a prompt");
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static ll_status open_database(const char *path, bool must_exist, struct database **ret, ll_error *error)
+static ll_status open_database(const char *path, bool must_exist, const ll_cancel *cancel,
+                               struct database **ret, ll_error *error)
 {
-    struct database_options options = {
-        .schema = &schema, .safety = DATABASE_QUICK, .must_exist = must_exist, .wait_ms = 30000};
+    struct database_options options = {.schema = &schema,
+                                       .safety = DATABASE_QUICK,
+                                       .must_exist = must_exist,
+                                       .wait_ms = 30000,
+                                       .cancel = cancel};
     return database_open(path, &options, ret, error);
 }
 
@@ -138,13 +142,14 @@ static ll_status open_statements(struct journal *j, ll_error *error)
                           &j->store, error);
 }
 
-ll_status journal_open(const char *path, uint64_t limit, struct journal **ret, ll_error *error)
+ll_status journal_open(const char *path, uint64_t limit, const ll_cancel *cancel, struct journal **ret,
+                       ll_error *error)
 {
     struct journal *j = mem_new(1, sizeof *j);
     uint64_t bytes = 0;
     if (!j)
         return error_nomem(error, "cache", sizeof *j);
-    ll_status status = open_database(path, false, &j->database, error);
+    ll_status status = open_database(path, false, cancel, &j->database, error);
     if (status == LL_OK)
         status = file_bytes(j->database, &bytes, error);
     if (status == LL_OK && bytes > (limit ? limit : usual_limit)) {
@@ -239,7 +244,7 @@ ll_status ll_journal_get_info(const char *path, ll_journal_info *ret, ll_error *
     struct statement *sums = NULL;
     ll_journal_info info = {0};
     bool row = false;
-    LL_TRY(open_database(path, true, &database, error));
+    LL_TRY(open_database(path, true, NULL, &database, error));
     ll_status status = file_bytes(database, &info.bytes, error);
     if (status == LL_OK)
         status = statement_open(database,
@@ -263,7 +268,7 @@ ll_status ll_journal_get_info(const char *path, ll_journal_info *ret, ll_error *
 ll_status ll_journal_prune(const char *path, uint64_t bytes, ll_error *error)
 {
     struct database *database;
-    LL_TRY(open_database(path, true, &database, error));
+    LL_TRY(open_database(path, true, NULL, &database, error));
     ll_status status = shrink(database, bytes, error);
     database_close(database);
     return status;

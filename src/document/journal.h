@@ -19,12 +19,16 @@ struct journal_answer {
     bool ended, looped; /* by the model itself; stopped by the guard */
 };
 
-/* Makes the file and its folder, for this user only. limit: bytes; 0: the usual. */
-ll_status journal_open(const char *path, uint64_t limit, struct journal **ret, ll_error *error);
+/* Makes the file and its folder, for this user only. limit: bytes; 0: the usual. cancel ends waiting for
+ * another process that has locked the file; borrowed until journal_close, may be NULL. */
+ll_status journal_open(const char *path, uint64_t limit, const ll_cancel *cancel, struct journal **ret,
+                       ll_error *error);
 void journal_close(struct journal *journal);
 /* SHA-256 of all that an answer depends on. */
-void journal_key(const unsigned char identity[32], const ll_sampling *sampling, ll_dtype cache_type,
-                 size_t max_tokens, const struct token_list *prompt, unsigned char ret[JOURNAL_KEY]);
+/* LL_NOMEM: no key. */
+ll_status journal_key(const unsigned char identity[32], const ll_sampling *sampling, ll_dtype cache_type,
+                 size_t max_tokens, const struct token_list *prompt, unsigned char ret[JOURNAL_KEY],
+                      ll_error *error);
 /* *ret_found false: not there, and *ret is untouched. */
 ll_status journal_find(struct journal *journal, const unsigned char key[JOURNAL_KEY],
                        struct journal_answer *ret, bool *ret_found, ll_error *error);

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/database.h"
 #include "document/sentence.h"
 #include "document/summary.h"
 #include "document/toy_llm.h"
@@ -37,7 +38,7 @@ static struct journal *open_journal(uint64_t limit)
 {
     struct journal *journal = NULL;
     ll_error error = {0};
-    if (journal_open(path, limit, &journal, &error) != LL_OK)
+    if (journal_open(path, limit, NULL, &journal, &error) != LL_OK)
         fail_msg("%s", error.text);
     return journal;
 }
@@ -123,23 +124,23 @@ static void every_setting_makes_another_key(void **state)
     s[5].presence_penalty = 0.3f;
     s[6].frequency_penalty = 0.3f;
     s[7].penalty_window = 5;
-    journal_key(identity, &plain, LL_F16, 70, &prompt, keys[0]);
-    journal_key(other, &plain, LL_F16, 70, &prompt, keys[1]);
-    journal_key(identity, &plain, LL_Q8_0, 70, &prompt, keys[2]);
-    journal_key(identity, &plain, LL_F16, 71, &prompt, keys[3]);
-    journal_key(identity, &plain, LL_F16, 70, &longer, keys[4]);
+    assert_int_equal(journal_key(identity, &plain, LL_F16, 70, &prompt, keys[0], NULL), LL_OK);
+    assert_int_equal(journal_key(other, &plain, LL_F16, 70, &prompt, keys[1], NULL), LL_OK);
+    assert_int_equal(journal_key(identity, &plain, LL_Q8_0, 70, &prompt, keys[2], NULL), LL_OK);
+    assert_int_equal(journal_key(identity, &plain, LL_F16, 71, &prompt, keys[3], NULL), LL_OK);
+    assert_int_equal(journal_key(identity, &plain, LL_F16, 70, &longer, keys[4], NULL), LL_OK);
     for (size_t i = 0; i < 8; i++)
-        journal_key(identity, &s[i], LL_F16, 70, &prompt, keys[5 + i]);
+        assert_int_equal(journal_key(identity, &s[i], LL_F16, 70, &prompt, keys[5 + i], NULL), LL_OK);
     s[0].seed = 99;
-    journal_key(identity, &s[0], LL_F16, 70, &prompt, keys[13]);
+    assert_int_equal(journal_key(identity, &s[0], LL_F16, 70, &prompt, keys[13], NULL), LL_OK);
     for (size_t i = 0; i < 14; i++)
         for (size_t k = 0; k < i; k++)
             assert_memory_not_equal(keys[i], keys[k], JOURNAL_KEY);
     plain.seed = 99; /* greedy: no seed matters */
     plain.temperature = 0;
-    journal_key(identity, &plain, LL_F16, 70, &prompt, keys[1]);
+    assert_int_equal(journal_key(identity, &plain, LL_F16, 70, &prompt, keys[1], NULL), LL_OK);
     plain.seed = 0;
-    journal_key(identity, &plain, LL_F16, 70, &prompt, keys[2]);
+    assert_int_equal(journal_key(identity, &plain, LL_F16, 70, &prompt, keys[2], NULL), LL_OK);
     assert_memory_equal(keys[1], keys[2], JOURNAL_KEY);
 }
 
@@ -152,7 +153,7 @@ static void two_processes_may_use_one_file(void **state)
         if (children[c] == 0) {
             struct journal *journal = NULL;
             ll_error error = {0};
-            bool good = journal_open(path, 0, &journal, &error) == LL_OK;
+            bool good = journal_open(path, 0, NULL, &journal, &error) == LL_OK;
             for (uint32_t i = 0; good && i < 50; i++) {
                 unsigned char key[JOURNAL_KEY];
                 ll_token token = (ll_token)(1000 * c + i);
@@ -211,7 +212,7 @@ static void other_files_are_refused_and_left_alone(void **state)
     fclose(file);
     struct journal *journal = NULL;
     ll_error error = {0};
-    assert_int_equal(journal_open(path, 0, &journal, &error), LL_FORMAT);
+    assert_int_equal(journal_open(path, 0, NULL, &journal, &error), LL_FORMAT);
     assert_non_null(strstr(error.text, "answers.db"));
     file = fopen(path, "r");
     char start[8] = "";
@@ -221,6 +222,29 @@ static void other_files_are_refused_and_left_alone(void **state)
     ll_journal_info info;
     snprintf(path, sizeof path, "%s/nowhere/answers.db", folder);
     assert_int_equal(ll_journal_get_info(path, &info, &error), LL_NOT_FOUND);
+}
+
+static void waiting_for_a_locked_file_ends_when_the_run_is_cancelled(void **state)
+{
+    static const struct database_schema any = {"the document cache", 0x4C4C4A4E, NULL, 1};
+    struct database_options options = {.schema = &any};
+    struct database *holder = NULL;
+    struct journal *journal = NULL;
+    unsigned char key[JOURNAL_KEY];
+    ll_token token = 7;
+    ll_cancel *cancel = ll_cancel_new();
+    (void)state;
+    assert_int_equal(journal_open(path, 0, cancel, &journal, NULL), LL_OK);
+    assert_int_equal(database_open(path, &options, &holder, NULL), LL_OK);
+    assert_int_equal(database_run(holder, "BEGIN IMMEDIATE", NULL), LL_OK);
+    ll_cancel_request(cancel);
+    number_key(1, key);
+    assert_int_equal(journal_store(journal, key, &token, 1, true, false, 0.5, NULL), LL_CANCELLED);
+    assert_int_equal(database_run(holder, "ROLLBACK", NULL), LL_OK);
+    assert_int_equal(journal_store(journal, key, &token, 1, true, false, 0.5, NULL), LL_OK);
+    database_close(holder);
+    journal_close(journal);
+    ll_cancel_free(cancel);
 }
 
 /* ---- summaries ------------------------------------------------------------------------------- */
@@ -344,6 +368,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(two_processes_may_use_one_file, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(pruning_drops_what_was_used_longest_ago, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(other_files_are_refused_and_left_alone, make_folder, drop_folder),
+        cmocka_unit_test_setup_teardown(waiting_for_a_locked_file_ends_when_the_run_is_cancelled, make_folder,
+                                        drop_folder),
         cmocka_unit_test_setup_teardown(a_second_summary_computes_nothing_and_reads_the_same, make_folder,
                                         drop_folder),
         cmocka_unit_test_setup_teardown(a_stopped_summary_goes_on_where_it_stopped, make_folder, drop_folder),
