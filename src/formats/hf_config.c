@@ -77,6 +77,17 @@ static void put_count(struct reader *r, const char *rest, uint64_t value)
     gguf_writer_u32(r->writer, key, (uint32_t)value);
 }
 
+/* Of the feed-forward part, where it is told as a multiple of the model's width. */
+static ll_status put_inner_width(struct reader *r, uint64_t width, uint64_t ratio)
+{
+    if (ratio > INT32_MAX / width)
+        return error_set(r->error, LL_FORMAT, "config.json",
+                         "a feed-forward part %llu times as wide as the model's %llu is larger than any",
+                         (unsigned long long)ratio, (unsigned long long)width);
+    put_count(r, "feed_forward_length", width * ratio);
+    return LL_OK;
+}
+
 static void put_number(struct reader *r, const char *rest, double value)
 {
     char key[96];
@@ -168,7 +179,7 @@ static ll_status read_bloom(struct reader *r)
     double eps;
     LL_TRY(read_count(r, r->root, "hidden_size", "n_embed", 0, &width));
     put_count(r, "embedding_length", width);
-    put_count(r, "feed_forward_length", 4 * width);
+    LL_TRY(put_inner_width(r, width, 4));
     LL_TRY(copy_count(r, "n_layer", "num_hidden_layers", 0, "block_count"));
     LL_TRY(copy_count(r, "n_head", "num_attention_heads", 0, "attention.head_count"));
     LL_TRY(copy_count(r, "seq_length", NULL, 2048, "context_length"));
@@ -189,7 +200,7 @@ static ll_status read_mpt(struct reader *r)
     LL_TRY(read_count(r, r->root, "n_heads", NULL, 0, &heads));
     LL_TRY(read_count(r, attention, "kv_n_heads", NULL, heads, &kv_heads));
     put_count(r, "embedding_length", width);
-    put_count(r, "feed_forward_length", width * ratio);
+    LL_TRY(put_inner_width(r, width, ratio));
     put_count(r, "attention.head_count", heads);
     put_count(r, "attention.head_count_kv", kv_heads);
     LL_TRY(copy_count(r, "n_layers", NULL, 0, "block_count"));

@@ -106,7 +106,7 @@ static ll_status walk(const struct input *input, struct archive *archive, packag
     struct archive_entry *entry;
     if (archive_read_open_memory(archive, input->bytes, input->length) != ARCHIVE_OK)
         return refuse(input, archive);
-    for (size_t entries = 0;; entries++) {
+    for (;;) {
         int got = archive_read_next_header(archive, &entry);
         LL_TRY(input_check(input));
         if (got == ARCHIVE_EOF)

@@ -166,7 +166,7 @@ static ll_status read_folder(struct tree *tree, int fd, const struct ignore *abo
         strbuf_putc(&tree->path, '/');
     tree->root = tree->root ? tree->root : tree->path.length;
     rules.base = tree->path.length - tree->root;
-    int listing = dup(fd);
+    int listing = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     ll_status status = listing < 0               ? error_errno(tree->error, "document", tree->shown, errno)
                        : !load_rules(fd, &rules) ? error_nomem(tree->error, "document", 0)
                                                  : LL_OK;
@@ -190,7 +190,7 @@ ll_status tree_read(struct source_call *call, int fd, const char *path, ll_error
     size_t before = call->taken;
     utf8_printable(path, strlen(path), shown, sizeof shown);
     strbuf_puts(&tree.path, path);
-    int own = dup(fd);
+    int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     ll_status status =
         own < 0 ? error_errno(error, "document", path, errno) : read_folder(&tree, own, NULL, 0);
     sieve_report(&tree.sieve, shown, call->notes);

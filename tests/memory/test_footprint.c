@@ -326,6 +326,9 @@ static void bad_configurations_are_refused_by_the_key(void **state)
         ll_status status;
     } bad[] = {{"{\"model_type\":\"falcon\"}", "falcon", LL_UNSUPPORTED},
                {"{\"a\":1}", "model_type", LL_FORMAT},
+               {"{\"model_type\":\"mpt\",\"d_model\":65540,\"n_heads\":4,\"n_layers\":2,"
+                "\"expansion_ratio\":65536,\"vocab_size\":100}",
+                "65536 times as wide", LL_FORMAT},
                {"{\"model_type\":\"llama\",\"num_hidden_layers\":-3}", "num_hidden_layers", LL_FORMAT},
                {"{\"model_type\":\"llama\",\"num_hidden_layers\":\"many\"}", "num_hidden_layers", LL_FORMAT},
                {"{\"model_type\":\"llama\"", "no JSON", LL_FORMAT},
