@@ -554,8 +554,8 @@ template <typename T, int WARPS, int STAGES> int launch(const attention_call *ca
         decode<T, WARPS, STAGES>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
     if (error != cudaSuccess)
         return error;
-    return chain_launch(decode<T, WARPS, STAGES>, dim3(static_cast<unsigned>(call->part_count * call->kv_heads)),
-                        WARPS * 32, bytes, stream, *call);
+    const dim3 grid(static_cast<unsigned>(call->part_count * call->kv_heads));
+    return chain_launch(decode<T, WARPS, STAGES>, grid, WARPS * 32, bytes, stream, *call);
 }
 
 // Two blocks an SM where shared memory allows it, else the shape that fits 99 KiB (sm_89, sm_120).

@@ -324,8 +324,8 @@ template <typename T, bool ALIBI> int launch(const attention_call *call, void *s
                                              static_cast<int>(SHARED_BYTES));
     if (error != cudaSuccess)
         return error;
-    return chain_launch(prefill<T, ALIBI>, dim3(static_cast<unsigned>(call->tile_count * call->heads)), THREADS,
-                        SHARED_BYTES, stream, *call);
+    const dim3 grid(static_cast<unsigned>(call->tile_count * call->heads));
+    return chain_launch(prefill<T, ALIBI>, grid, THREADS, SHARED_BYTES, stream, *call);
 }
 
 } // namespace

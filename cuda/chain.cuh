@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Programmatic dependent launch (Hopper and later). A kernel launched by chain_launch may begin before its
- * predecessor has ended; everything before chain_wait() must therefore touch nothing that an earlier kernel of
- * the stream writes (weights, launch arguments and the step's tables are fine). After chain_release() the
+ * predecessor has ended; everything before chain_wait() must therefore touch nothing that an earlier kernel
+ * of the stream writes (weights, launch arguments and the step's tables are fine). After chain_release() the
  * successor's blocks may begin; a kernel calls it only after its own chain_wait(). On older cards all
  * three are plain. */
 #pragma once
@@ -28,13 +28,14 @@ static inline bool chain_overlaps()
 {
     int device = 0, major = 0;
     return cudaGetDevice(&device) == cudaSuccess &&
-           cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess && major >= 9;
+           cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess &&
+           major >= 9;
 }
 
 // A cudaError_t as an int. Every kernel launched so must call chain_wait() in all its threads.
 template <typename... Parameters, typename... Arguments>
-static inline int chain_launch(void (*kernel)(Parameters...), dim3 grid, unsigned threads, size_t shared_bytes,
-                               void *stream, const Arguments &...arguments)
+static inline int chain_launch(void (*kernel)(Parameters...), dim3 grid, unsigned threads,
+                               size_t shared_bytes, void *stream, const Arguments &...arguments)
 {
     cudaLaunchAttribute attribute = {};
     attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;

@@ -109,8 +109,8 @@ static ll_status make_folders(const char *path, ll_error *error)
     return LL_OK;
 }
 
-/* SQLite would make the file as wide as the mask allows; its -wal and -shm take the file's rights. The file is
- * never opened here: closing it would let go of all locks on it that this process holds in other databases. */
+/* SQLite would make the file as wide as the mask allows; its -wal and -shm take the file's rights. The file
+ * is never opened here: closing it would let go of all locks on it that this process holds elsewhere. */
 static ll_status make_file(const char *path, ll_error *error)
 {
     LL_TRY(make_folders(path, error));

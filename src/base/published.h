@@ -1,8 +1,9 @@
 /* A small struct that one thread writes and any thread reads, without a lock.
  * SPDX-License-Identifier: Apache-2.0
  *
- * A reader that meets a writer tries again; a writer never waits. Writers must keep each other out. Words are
- * released and acquired one by one, without fences: who has read a word of a write has seen its odd version. */
+ * A reader that meets a writer tries again; a writer never waits. Writers must keep each other out. Words
+ * are released and acquired one by one, without fences: who has read a word of a write has seen its odd
+ * version. */
 #ifndef BASE_PUBLISHED_H
 #define BASE_PUBLISHED_H
 

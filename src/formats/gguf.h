@@ -56,7 +56,7 @@ const void *gguf_bytes(const struct gguf *gguf); /* the whole file, as it is map
  * typed look-ups; before the file is used by others. LL_ARGUMENT: not of that form. */
 ll_status gguf_override(struct gguf *gguf, const char *text, ll_error *error);
 size_t gguf_override_count(const struct gguf *gguf);
-const struct gguf_value *gguf_override_at(const struct gguf *gguf, size_t index); /* the last of a key holds */
+const struct gguf_value *gguf_override_at(const struct gguf *gguf, size_t index); /* a key's last holds */
 size_t gguf_value_count(const struct gguf *gguf);
 const struct gguf_value *gguf_value_at(const struct gguf *gguf, size_t index);
 const struct gguf_value *gguf_find(const struct gguf *gguf, const char *key); /* NULL: absent */
@@ -86,7 +86,8 @@ struct gguf_text gguf_array_text(const struct gguf *gguf, const struct gguf_valu
 double gguf_array_float(const struct gguf_value *value, uint64_t index);
 int64_t gguf_array_int(const struct gguf_value *value, uint64_t index);
 struct gguf_text gguf_value_text(const struct gguf_value *value); /* type GGUF_STRING only */
-const unsigned char *gguf_value_end(const struct gguf *gguf, const struct gguf_value *value); /* past its bytes */
+/* Past the last of its bytes. */
+const unsigned char *gguf_value_end(const struct gguf *gguf, const struct gguf_value *value);
 bool gguf_text_equals(struct gguf_text text, const char *other);
 
 #endif

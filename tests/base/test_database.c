@@ -289,8 +289,8 @@ static void a_lock_held_elsewhere_is_waited_for_until_time_or_cancel(void **stat
     ll_cancel_free(cancel);
 }
 
-/* POSIX takes a process's locks on a file away when it closes any descriptor of that file. A database that has
- * lost them is no longer seen by the others: the last of those to close takes the log of writes away. */
+/* POSIX takes a process's locks on a file away when it closes any descriptor of that file. A database that
+ * has lost them is no longer seen by the others: the last of those to close takes the log of writes away. */
 static void a_database_opened_twice_keeps_the_locks_of_both(void **state)
 {
     struct stat info;
