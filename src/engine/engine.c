@@ -28,6 +28,7 @@ struct ll_engine {
     uint64_t limit;  /* of ours; 0: none */
     uint64_t growth; /* bytes that may be touched before memory is looked at again; under the lock */
     bool warned;     /* that memory runs short; under the lock */
+    struct backend_memory_use running_short; /* what is to be said of it once unlocked; total 0: nothing */
     struct nvml *nvml; /* NULL: the CPU, or no such library */
 };
 
@@ -122,9 +123,21 @@ void engine_lock(ll_engine *engine)
     pthread_mutex_lock(&engine->step);
 }
 
+static void tell_memory(const ll_engine *engine, const struct backend_memory_use *use)
+{
+    log_printf(&engine->log, LOG_WARNING, "memory",
+               "%.0f %% of the memory is taken and %.0f MiB are free; a smaller context, q8_0 keys and "
+               "values or fewer windows at once need less",
+               (double)(use->total - use->free) / (double)use->total * 100.0, (double)use->free / 1048576.0);
+}
+
 void engine_unlock(ll_engine *engine)
 {
+    struct backend_memory_use use = engine->running_short;
+    engine->running_short.total = 0;
     pthread_mutex_unlock(&engine->step);
+    if (use.total)
+        tell_memory(engine, &use);
 }
 
 size_t ll_engine_device_count(const ll_engine *engine)
@@ -136,7 +149,7 @@ size_t ll_engine_device_count(const ll_engine *engine)
 ll_status ll_engine_get_device(const ll_engine *engine, size_t device, ll_device_info *ret)
 {
     if (device >= ll_engine_device_count(engine))
-        return LL_ARGUMENT;
+        return LL_NOT_FOUND;
     const struct backend *backend = engine->devices.backend;
     *ret = (ll_device_info){.kind = engine->devices.kind};
     snprintf(ret->name, sizeof ret->name, "%s", backend->device);
@@ -165,19 +178,12 @@ uint64_t engine_room(ll_engine *engine)
     return room;
 }
 
-static void warn_when_short(ll_engine *engine)
+static void warn_when_short(ll_engine *engine, const struct backend_memory_use *use)
 {
-    struct backend_memory_use use = {0};
-    const struct backend *backend = engine->devices.backend;
-    backend->table->memory_use(backend, &use);
-    uint64_t taken = minus(use.total, use.free);
-    if (engine->warned || use.total == 0 || taken < use.total / 10 * 9)
+    if (engine->warned || use->total == 0 || minus(use->total, use->free) < use->total / 10 * 9)
         return;
     engine->warned = true;
-    log_printf(&engine->log, LOG_WARNING, "memory",
-               "%.0f %% of the memory is taken and %.0f MiB are free; a smaller context, q8_0 keys and "
-               "values or fewer windows at once need less",
-               (double)taken / (double)use.total * 100.0, (double)use.free / 1048576.0);
+    engine->running_short = *use;
 }
 
 ll_status engine_check_growth(ll_engine *engine, uint64_t bytes, ll_error *error)
@@ -200,7 +206,7 @@ ll_status engine_check_growth(ll_engine *engine, uint64_t bytes, ll_error *error
                          "the next tokens need %.1f MiB for keys and values and %.1f MiB are free: other "
                          "programs have taken the rest; close some, or use a smaller context",
                          (double)bytes / 1048576.0, (double)room / 1048576.0);
-    warn_when_short(engine);
+    warn_when_short(engine, &use);
     engine->growth = minus(room - SPARE < STRIDE ? room - SPARE : STRIDE, bytes);
     return LL_OK;
 }
@@ -257,7 +263,7 @@ static void read_process(const ll_engine *engine, ll_memory *ret)
 ll_status ll_engine_get_memory(const ll_engine *engine, size_t device, ll_memory *ret)
 {
     if (device >= ll_engine_device_count(engine))
-        return LL_ARGUMENT;
+        return LL_NOT_FOUND;
     struct backend_memory_use use = {0};
     const struct backend *backend = engine->devices.backend;
     backend->table->memory_use(backend, &use);

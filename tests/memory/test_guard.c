@@ -282,9 +282,14 @@ static void short_memory_refuses_growth_and_warns_once(void **state)
     assert_int_equal(asked, before);
     assert_int_equal(heard.short_of_memory, 0);
     pretend(engine, (uint64_t)300 << 20, 0); /* of 4 GiB: more than 90 per cent are taken */
+    engine_lock(engine);
     assert_int_equal(engine_check_growth(engine, (uint64_t)100 << 20, &error), LL_OK);
+    assert_int_equal(heard.short_of_memory, 0); /* callbacks never run with the lock held */
+    engine_unlock(engine);
     assert_int_equal(heard.short_of_memory, 1);
+    engine_lock(engine);
     assert_int_equal(engine_check_growth(engine, (uint64_t)100 << 20, &error), LL_OK);
+    engine_unlock(engine);
     assert_int_equal(heard.short_of_memory, 1);
     assert_int_equal(engine_check_growth(engine, (uint64_t)290 << 20, &error), LL_NOMEM);
     assert_non_null(strstr(error.text, "other programs"));
