@@ -4,6 +4,7 @@
 
 #include "console/human.h"
 #include "console/modelpath.h"
+#include "console/sampling.h"
 #include "jupyter_kernel/picture.h"
 
 static void spell_bytes(double value, struct text *out)
@@ -31,7 +32,7 @@ static bool measure(struct turn *turn, const ll_blueprint *blueprint, struct cur
     ll_error error = {0};
     ll_blueprint_get_info(blueprint, &info);
     ll_need_options_init(&options);
-    options.cache_type = talk_cache_type(turn->talk);
+    options.cache_type = cache_type_of(&turn->talk->settings);
     options.threads = (int)settings_count(&turn->talk->settings, OPTION_THREADS, 0);
     size_t most = info.trained_context ? info.trained_context : LEAST_CONTEXT;
     bool last = false;

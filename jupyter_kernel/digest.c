@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "console/human.h"
+#include "console/sampling.h"
 #include "jupyter_kernel/picture.h"
 
 enum { MOST_PARTS = 24, MOST_PASSAGE = 4000 };
@@ -249,7 +250,7 @@ static bool summarise(struct turn *turn, const ll_plan *plan, const ll_plan_info
     options.journal = talk_journal(turn->talk, &journal);
     options.journal_limit = settings_count(&turn->talk->settings, OPTION_CACHE_LIMIT, 0);
     options.width = (size_t)settings_count(&turn->talk->settings, OPTION_WIDTH, 0);
-    options.cache_type = talk_cache_type(turn->talk);
+    options.cache_type = cache_type_of(&turn->talk->settings);
     options.sampling = talk_sampling(turn->talk);
     ll_model *model = info->method == LL_METHOD_EXTRACTIVE ? NULL : turn->talk->model;
     ll_run run = turn_run(turn);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "console/human.h"
+#include "console/sampling.h"
 
 static bool ask(struct turn *turn, const ll_document *document, const char *question, ll_answer **ret)
 {
@@ -15,7 +16,7 @@ static bool ask(struct turn *turn, const ll_document *document, const char *ques
     ll_ask_options_init(&options);
     options.windows = (size_t)settings_count(settings, OPTION_WINDOWS, 0);
     options.width = (size_t)settings_count(settings, OPTION_WIDTH, 0);
-    options.cache_type = talk_cache_type(turn->talk);
+    options.cache_type = cache_type_of(&turn->talk->settings);
     options.sampling = talk_sampling(turn->talk);
     options.journal = talk_journal(turn->talk, &journal);
     options.journal_limit = settings_count(settings, OPTION_CACHE_LIMIT, 0);

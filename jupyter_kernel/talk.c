@@ -8,6 +8,7 @@
 #include "console/cachepath.h"
 #include "console/human.h"
 #include "console/modelpath.h"
+#include "console/sampling.h"
 
 bool talk_init(struct talk *talk, struct text *problem)
 {
@@ -116,7 +117,7 @@ static bool open_session(struct turn *turn, ll_model *model, ll_session **ret)
     ll_error error = {0};
     ll_session_options_init(&options);
     options.context = (size_t)settings_count(&turn->talk->settings, OPTION_CONTEXT, 0);
-    options.cache_type = talk_cache_type(turn->talk);
+    options.cache_type = cache_type_of(&turn->talk->settings);
     if (ll_session_open(model, &options, ret, &error) == LL_OK)
         return true;
     output_fail_error(turn->output, FAIL_WORK, &error);
@@ -260,30 +261,11 @@ bool talk_weigh(struct turn *turn, const ll_document *document, size_t *ret_toke
     return false;
 }
 
-/* ---- settings as the library takes them ---- */
-
-ll_dtype talk_cache_type(const struct talk *talk)
-{
-    static const ll_dtype types[] = {LL_F32, LL_F16, LL_BF16, LL_Q8_0}; /* as option.c lists them */
-    return types[settings_count(&talk->settings, OPTION_KV, 1)];
-}
-
 ll_sampling talk_sampling(const struct talk *talk)
 {
-    const struct settings *settings = &talk->settings;
-    ll_sampling sampling;
-    ll_sampling_init(&sampling);
-    sampling.temperature = (float)settings_number(settings, OPTION_TEMP);
-    sampling.top_k = (int)settings_count(settings, OPTION_TOP_K, 0);
-    sampling.top_p = (float)settings_number(settings, OPTION_TOP_P);
-    sampling.min_p = (float)settings_number(settings, OPTION_MIN_P);
-    sampling.repeat_penalty = (float)settings_number(settings, OPTION_REPEAT_PENALTY);
-    sampling.presence_penalty = (float)settings_number(settings, OPTION_PRESENCE_PENALTY);
-    sampling.frequency_penalty = (float)settings_number(settings, OPTION_FREQUENCY_PENALTY);
-    sampling.penalty_window = (int)settings_count(settings, OPTION_PENALTY_WINDOW, 64);
-    sampling.seed = settings_count(settings, OPTION_SEED, 0) + talk->retries;
+    ll_sampling sampling = sampling_of(&talk->settings);
+    sampling.seed += talk->retries;
     sampling.ignore_end = talk->ignore_end;
-    sampling.stop = (const char *const *)settings->values[OPTION_STOP].items;
-    sampling.stop_count = settings->values[OPTION_STOP].item_count;
+    sampling.choices = 0; /* a cell has no place to show them */
     return sampling;
 }

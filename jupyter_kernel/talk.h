@@ -53,7 +53,6 @@ void talk_close_model(struct talk *talk);
 /* Changes the model; the conversation goes on with it. False: the old one stays. */
 bool talk_change_model(struct turn *turn, const char *name);
 ll_sampling talk_sampling(const struct talk *talk);
-ll_dtype talk_cache_type(const struct talk *talk);
 size_t talk_capacity(const struct talk *talk);
 /* The file that keeps what the model answered about documents, so that nothing is computed twice; NULL: the
  * settings want none. path is the caller's. */

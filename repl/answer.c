@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "console/human.h"
+#include "console/sampling.h"
 #include "repl/say.h"
 
 void answer_init(struct answer *answer, struct program *program, const struct work *work, bool shows,
@@ -120,7 +121,7 @@ static int answer_compute(struct answer *answer, struct work *work, const ll_tok
                           size_t limit, size_t capacity)
 {
     struct program *program = answer->program;
-    ll_sampling sampling = work_sampling(program);
+    ll_sampling sampling = sampling_of(&program->settings);
     if (answer->why)
         sampling.choices = WHY_CHOICES;
     sampling.seed += answer->seed_shift;

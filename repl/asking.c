@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "console/human.h"
+#include "console/sampling.h"
 #include "repl/documents.h"
 #include "repl/keeping.h"
 #include "repl/work.h"
@@ -20,8 +21,8 @@ int asking_make(struct asking *asking, struct program *program, ll_model *model)
     options.windows = (size_t)settings_count(settings, OPTION_WINDOWS, 0);
     options.exhaustive = settings_flag(settings, OPTION_EXHAUSTIVE);
     options.width = (size_t)settings_count(settings, OPTION_WIDTH, 0);
-    options.cache_type = work_cache_type(program);
-    options.sampling = work_sampling(program);
+    options.cache_type = cache_type_of(&program->settings);
+    options.sampling = sampling_of(&program->settings);
     options.journal = keeping_path(program, &journal);
     options.journal_limit = keeping_limit(program);
     ll_run run = program_run(program);

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "repl/summing.h"
 
+#include "console/sampling.h"
 #include "repl/keeping.h"
 #include "repl/say.h"
 #include "repl/work.h"
@@ -66,8 +67,8 @@ int summing_make(struct summing *summing, struct program *program)
     ll_summary_options options;
     ll_summary_options_init(&options);
     options.width = (size_t)settings_count(&program->settings, OPTION_WIDTH, 0);
-    options.cache_type = work_cache_type(program);
-    options.sampling = work_sampling(program);
+    options.cache_type = cache_type_of(&program->settings);
+    options.sampling = sampling_of(&program->settings);
     struct text journal = {0};
     options.journal = keeping_path(program, &journal);
     options.journal_limit = keeping_limit(program);

@@ -5,6 +5,7 @@
 
 #include "console/modelpath.h"
 #include "console/outlook.h"
+#include "console/sampling.h"
 #include "repl/say.h"
 #include "repl/verbs.h"
 #include "repl/work.h"
@@ -138,7 +139,7 @@ int verb_plan(struct program *program)
     outlook.options.threads = (int)settings_count(settings, OPTION_THREADS, 0);
     outlook.options.sequences = (size_t)settings_count(settings, OPTION_WIDTH, 1);
     outlook.options.precision = (ll_precision)settings_count(settings, OPTION_PRECISION, 0);
-    outlook.options.cache_type = work_cache_type(program);
+    outlook.options.cache_type = cache_type_of(&program->settings);
     if (program->operand_count && settings->values[OPTION_MODEL].origin == ORIGIN_LINE) {
         say_error("plan takes models either as MODEL or with -m");
         return LEAVE_USAGE;

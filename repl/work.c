@@ -6,6 +6,7 @@
 
 #include "console/human.h"
 #include "console/modelpath.h"
+#include "console/sampling.h"
 #include "repl/say.h"
 #include "repl/signals.h"
 
@@ -93,7 +94,7 @@ int work_open_session(struct work *work, struct program *program, size_t context
     ll_session_options options;
     ll_session_options_init(&options);
     options.context = context ? context : (size_t)settings_count(&program->settings, OPTION_CONTEXT, 0);
-    options.cache_type = work_cache_type(program);
+    options.cache_type = cache_type_of(&program->settings);
     ll_error error = {0};
     if (ll_session_open(work->model, &options, &work->session, &error) != LL_OK)
         return program_fail(program, CONCERN_WORK, &error);
@@ -108,33 +109,6 @@ void work_close(struct work *work)
     text_fini(&work->path);
     text_fini(&work->label);
     *work = (struct work){0};
-}
-
-ll_dtype work_cache_type(const struct program *program)
-{
-    static const ll_dtype types[] = {LL_F32, LL_F16, LL_BF16, LL_Q8_0}; /* as option.c lists them */
-    return types[settings_count(&program->settings, OPTION_KV, 1)];
-}
-
-ll_sampling work_sampling(const struct program *program)
-{
-    const struct settings *settings = &program->settings;
-    ll_sampling sampling;
-    ll_sampling_init(&sampling);
-    sampling.temperature = (float)settings_number(settings, OPTION_TEMP);
-    sampling.top_k = (int)settings_count(settings, OPTION_TOP_K, 0);
-    sampling.top_p = (float)settings_number(settings, OPTION_TOP_P);
-    sampling.min_p = (float)settings_number(settings, OPTION_MIN_P);
-    sampling.repeat_penalty = (float)settings_number(settings, OPTION_REPEAT_PENALTY);
-    sampling.presence_penalty = (float)settings_number(settings, OPTION_PRESENCE_PENALTY);
-    sampling.frequency_penalty = (float)settings_number(settings, OPTION_FREQUENCY_PENALTY);
-    sampling.penalty_window = (int)settings_count(settings, OPTION_PENALTY_WINDOW, 64);
-    sampling.seed = settings_count(settings, OPTION_SEED, 0);
-    sampling.choices = (int)settings_count(settings, OPTION_LOGPROBS, 0);
-    sampling.ignore_end = settings_flag(settings, OPTION_IGNORE_EOS);
-    sampling.stop = (const char *const *)settings->values[OPTION_STOP].items;
-    sampling.stop_count = settings->values[OPTION_STOP].item_count;
-    return sampling;
 }
 
 size_t work_capacity(const struct work *work)

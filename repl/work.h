@@ -22,8 +22,6 @@ int work_open(struct work *work, struct program *program, const char *name, enum
 void work_close(struct work *work);
 /* Opens a session of the settings on an open model, context tokens (0: the settings' or the model's). */
 int work_open_session(struct work *work, struct program *program, size_t context);
-ll_dtype work_cache_type(const struct program *program);
-ll_sampling work_sampling(const struct program *program); /* borrows the settings' stop strings */
 size_t work_capacity(const struct work *work);            /* tokens the session holds */
 
 #endif

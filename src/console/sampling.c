@@ -1,0 +1,29 @@
+/* What settings say, as the library takes it: sampling rules and the type of keys and values.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "console/sampling.h"
+
+ll_dtype cache_type_of(const struct settings *settings)
+{
+    static const ll_dtype types[] = {LL_F32, LL_F16, LL_BF16, LL_Q8_0}; /* as option.c lists them */
+    return types[settings_count(settings, OPTION_KV, 1)];
+}
+
+ll_sampling sampling_of(const struct settings *settings)
+{
+    ll_sampling sampling;
+    ll_sampling_init(&sampling);
+    sampling.temperature = (float)settings_number(settings, OPTION_TEMP);
+    sampling.top_k = (int)settings_count(settings, OPTION_TOP_K, 0);
+    sampling.top_p = (float)settings_number(settings, OPTION_TOP_P);
+    sampling.min_p = (float)settings_number(settings, OPTION_MIN_P);
+    sampling.repeat_penalty = (float)settings_number(settings, OPTION_REPEAT_PENALTY);
+    sampling.presence_penalty = (float)settings_number(settings, OPTION_PRESENCE_PENALTY);
+    sampling.frequency_penalty = (float)settings_number(settings, OPTION_FREQUENCY_PENALTY);
+    sampling.penalty_window = (int)settings_count(settings, OPTION_PENALTY_WINDOW, 64);
+    sampling.seed = settings_count(settings, OPTION_SEED, 0);
+    sampling.choices = (int)settings_count(settings, OPTION_LOGPROBS, 0);
+    sampling.ignore_end = settings_flag(settings, OPTION_IGNORE_EOS);
+    sampling.stop = (const char *const *)settings->values[OPTION_STOP].items;
+    sampling.stop_count = settings->values[OPTION_STOP].item_count;
+    return sampling;
+}
