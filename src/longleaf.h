@@ -28,6 +28,7 @@
  *      Errors do the same, LL_DEVICE excepted (close the session; the text says so).
  *   7. Sizes by two calls: cap 0 returns the needed count and LL_OK.
  *   8. Results come through last parameters, set only on success. `error` comes last and may be NULL.
+ *      An index past the end is LL_NOT_FOUND.
  *   9. Every options struct starts with its size; call its _init before changing fields. A NULL options
  *      or run pointer means the defaults.
  */
@@ -562,6 +563,7 @@ typedef struct ll_summary_stats {
 } ll_summary_stats;
 
 void ll_summary_options_init(ll_summary_options *options);
+/* The summary borrows the plan's document, not the plan. model may be NULL for a plan that needs none. */
 ll_status ll_summarize(ll_model *model, const ll_plan *plan, const ll_summary_options *options,
                        const ll_run *run, ll_summary **ret, ll_error *error);
 void ll_summary_free(ll_summary *summary);
@@ -613,8 +615,9 @@ typedef struct ll_answer_window { /* one window of the ranking, best first */
 } ll_answer_window;
 
 void ll_ask_options_init(ll_ask_options *options);
-/* model NULL: the sentences that fit best are quoted. Sentences that are in the answer are in the
- * document, word for word, or their numbers and names are; whether they answer rightly is not proved. */
+/* The answer borrows the document. model NULL: the sentences that fit best are quoted. Sentences that are in
+ * the answer are in the document, word for word, or their numbers and names are; whether they answer rightly
+ * is not proved. */
 ll_status ll_ask(ll_model *model, const ll_document *document, const char *question,
                  const ll_ask_options *options, const ll_run *run, ll_answer **ret, ll_error *error);
 void ll_answer_free(ll_answer *answer);

@@ -4,15 +4,15 @@
 
 #include <string.h>
 
+#include "asking/evidence.h"
+#include "asking/rank.h"
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/options.h"
 #include "document/calls.h"
-#include "asking/evidence.h"
 #include "document/prompt.h"
-#include "asking/rank.h"
 
 enum {
     USUAL_WINDOWS = 4,

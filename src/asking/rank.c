@@ -4,10 +4,10 @@
 
 #include <string.h>
 
+#include "asking/fulltext.h"
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "asking/fulltext.h"
 
 enum {
     PASSAGE = 900,       /* bytes of text, about */

@@ -247,6 +247,9 @@ ll_status calls_run(struct calls *calls, struct call *items, size_t count, size_
         status = run_missing(&p);
     if (status == LL_OK)
         take_outputs(&p);
+    for (size_t i = 0; status == LL_OK && i < count; i++)
+        if (items[i].output.failed)
+            status = error_nomem(calls->error, "document", items[i].output.length);
     close_pass(&p);
     return status;
 }

@@ -9,7 +9,7 @@
 
 enum {
     RUN = 4,
-    MOST_AGAIN = 12 /* one run in so many may have come before */,
+    MOST_AGAIN = 12, /* one run in so many may have come before */
     FOCUS_TENTHS = 6,
     BEGINNING = 25 /* one part of so many of the range is its beginning */
 };

@@ -23,13 +23,14 @@ struct ll_blueprint {
 
 /* ---- opening ---- */
 
-/* A folder, a file called config.json or one that begins like JSON: GGUF begins with its name. */
+/* A folder, or a file that begins like JSON: GGUF begins with its name. Anything else is left to the reader
+ * of model files, which says what it is: opening a pipe would wait for somebody to write to it. */
 static bool is_configuration(const char *path)
 {
-    struct stat info;
+    struct stat info = {0};
     char first = '\0';
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
-        return true;
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
+        return S_ISDIR(info.st_mode);
     FILE *file = fopen(path, "re");
     if (!file)
         return false;
@@ -147,7 +148,7 @@ ll_status ll_blueprint_get_type(const ll_blueprint *b, size_t index, ll_weight_t
 {
     enum dtype type = type_at(&b->inventory, index);
     if (type == DT_COUNT)
-        return LL_ARGUMENT;
+        return LL_NOT_FOUND;
     const struct weight_type *row = &b->inventory.types[type];
     *ret = (ll_weight_type){dtype_info(type)->name, row->bytes, row->elements, row->tensors};
     return LL_OK;

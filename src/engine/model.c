@@ -410,7 +410,7 @@ size_t ll_model_meta_count(const ll_model *model)
 ll_status ll_model_get_meta(const ll_model *model, size_t index, ll_meta *ret)
 {
     if (index >= model->meta_count)
-        return LL_ARGUMENT;
+        return LL_NOT_FOUND;
     *ret = (ll_meta){model->meta[index].key, model->meta[index].value};
     return LL_OK;
 }
@@ -423,7 +423,7 @@ size_t ll_model_tensor_count(const ll_model *model)
 ll_status ll_model_get_tensor(const ll_model *model, size_t index, ll_tensor_info *ret)
 {
     if (index >= gguf_tensor_count(model->gguf))
-        return LL_ARGUMENT;
+        return LL_NOT_FOUND;
     const struct gguf_tensor *tensor = gguf_tensor_at(model->gguf, index);
     const char *type = dtype_gguf_name(tensor->type_number);
     *ret = (ll_tensor_info){

@@ -1,5 +1,8 @@
 /* Tests of what is predicted: held against what is counted and against what the process holds.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "base/file.h"
 #include "base/machine.h"
 #include "base/strbuf.h"
@@ -252,7 +255,7 @@ static void a_configuration_alone_gives_the_parameters_of_the_published_model(vo
     assert_int_equal(info.trained_context, 8192);
     assert_string_equal(info.quantization, "BF16");
     assert_int_equal(ll_blueprint_type_count(plan), 2); /* matrices, and vectors in F32 */
-    assert_int_equal(ll_blueprint_get_type(plan, 2, &type), LL_ARGUMENT);
+    assert_int_equal(ll_blueprint_get_type(plan, 2, &type), LL_NOT_FOUND);
     ll_blueprint_close(same);
     ll_blueprint_close(plan);
 }
@@ -353,6 +356,17 @@ static void bad_configurations_are_refused_by_the_key(void **state)
     assert_int_equal(ll_blueprint_open("nowhere.gguf", &plan, &error), LL_NOT_FOUND);
 }
 
+static void a_pipe_is_refused_at_once(void **state)
+{
+    ll_blueprint *blueprint = NULL;
+    ll_error error = {0};
+    (void)state;
+    assert_int_equal(mkfifo("pipe", 0600), 0);
+    assert_int_equal(ll_blueprint_open("pipe", &blueprint, &error), LL_FORMAT);
+    assert_non_null(strstr(error.text, "not a regular file"));
+    unlink("pipe");
+}
+
 static void random_damage_to_a_configuration_is_an_error_or_a_plan(void **state)
 {
     char text[sizeof smollm];
@@ -397,6 +411,7 @@ int main(void)
         cmocka_unit_test(a_configuration_and_its_file_need_the_same_cache),
         cmocka_unit_test(every_family_is_read_from_its_configuration),
         cmocka_unit_test(bad_configurations_are_refused_by_the_key),
+        cmocka_unit_test(a_pipe_is_refused_at_once),
         cmocka_unit_test(random_damage_to_a_configuration_is_an_error_or_a_plan),
     };
     return cmocka_run_group_tests_name("memory/footprint", tests, enter, leave);
