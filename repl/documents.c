@@ -66,3 +66,11 @@ json_t *documents_notes(const ll_document *document)
     }
     return notes;
 }
+
+int documents_covered(const ll_document *document)
+{
+    ll_document_info info;
+    return ll_document_get_info(document, &info) == LL_OK && (info.unread_pages || info.skipped)
+               ? LEAVE_UNCOVERED
+               : LEAVE_OK;
+}

@@ -10,4 +10,7 @@
 int documents_open(struct program *program, const char *const *paths, size_t count, ll_document **ret);
 json_t *documents_notes(const ll_document *document); /* an array of sentences */
 
+/* LEAVE_UNCOVERED when pages or files of it could not be read, which its notes have said; else LEAVE_OK. */
+int documents_covered(const ll_document *document);
+
 #endif

@@ -94,5 +94,6 @@ void summing_fini(struct summing *summing)
 
 bool summing_complete(const struct summing *summing)
 {
-    return summing->coverage.share >= 1 && !summing->coverage.unread_pages;
+    return summing->coverage.share >= 1 && !summing->coverage.unread_pages &&
+           !summing->document_info.skipped;
 }

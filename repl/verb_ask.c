@@ -44,9 +44,8 @@ static int answer_all(struct program *program, const ll_document *document, stru
             return code;
         worst = code ? code : worst;
     }
-    ll_document_info info;
-    ll_document_get_info(document, &info);
-    return info.unread_pages ? LEAVE_UNCOVERED : worst;
+    int covered = documents_covered(document);
+    return covered ? covered : worst;
 }
 
 int verb_ask(struct program *program)

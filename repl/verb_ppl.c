@@ -198,6 +198,8 @@ int verb_ppl(struct program *program)
     free(measure.window);
     free(measure.logprobs);
     free(measure.buckets);
+    if (!code)
+        code = documents_covered(document);
     ll_document_close(document);
     work_close(&work);
     return code;

@@ -76,7 +76,6 @@ static json_t *document_json(const ll_document *document)
 int verb_text(struct program *program)
 {
     ll_document *document = NULL;
-    ll_document_info info = {0};
     int code = documents_open(program, (const char *const *)program->operands, (size_t)program->operand_count,
                               &document);
     if (code)
@@ -90,7 +89,7 @@ int verb_text(struct program *program)
         if (program->output.terminal)
             output_end_line(&program->output);
     }
-    ll_document_get_info(document, &info);
+    code = documents_covered(document);
     ll_document_close(document);
-    return info.unread_pages || info.skipped ? LEAVE_UNCOVERED : LEAVE_OK;
+    return code;
 }

@@ -85,6 +85,8 @@ int verb_tokens(struct program *program)
         print_ids(&program->output, &counted);
     else if (!code)
         print_count(program, &work, &counted);
+    if (!code)
+        code = documents_covered(document);
     free(counted.tokens);
     ll_document_close(document);
     work_close(&work);

@@ -28,7 +28,7 @@ static int open_file(const char *path, struct stat *info, ll_error *error, ll_st
         return -1;
     }
     if (S_ISDIR(info->st_mode)) {
-        *status = error_set(error, LL_ARGUMENT, "file", "%s is a directory; name a file in it", path);
+        *status = error_set(error, LL_FORMAT, "file", "%s is a directory; name a file in it", path);
         close(fd);
         return -1;
     }

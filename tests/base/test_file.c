@@ -85,9 +85,9 @@ static void a_directory_is_refused_by_name(void **state)
     struct file_map map = {0};
     (void)state;
     assert_int_equal(mkdir("folder", 0700), 0);
-    assert_int_equal(file_read("folder", 100, NULL, &out, &error), LL_ARGUMENT);
+    assert_int_equal(file_read("folder", 100, NULL, &out, &error), LL_FORMAT);
     assert_non_null(strstr(error.text, "folder is a directory"));
-    assert_int_equal(file_map_open("folder", &map, &error), LL_ARGUMENT);
+    assert_int_equal(file_map_open("folder", &map, &error), LL_FORMAT);
     assert_int_equal(rmdir("folder"), 0);
 }
 

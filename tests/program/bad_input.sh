@@ -42,6 +42,13 @@ for verb in text sum tokens ppl; do
     refused 6 'binary.dat' "$verb: a binary file" longleaf $verb binary.dat
     refused 6 'nowhere.txt' "$verb: one bad document among good ones" longleaf $verb good.txt nowhere.txt
 done
+mkdir mixed
+cp good.txt mixed/
+printf '%%PDF-1.4\nbroken' > mixed/broken.pdf
+for verb in text tokens 'sum --method extractive' 'ask -q rivers?'; do
+    # shellcheck disable=SC2086 # a verb with its options
+    ends 3 "$verb: a folder with a broken file is not called fully read" longleaf $verb mixed
+done
 refused 6 'password file' "a password file that is empty" longleaf text --password-file empty.txt good.txt
 refused 6 'nowhere' "a password file that is not there" longleaf text --password-file nowhere good.txt
 refused 6 'nowhere.txt' "a prompt file that is not there" longleaf run -f nowhere.txt
