@@ -14,7 +14,8 @@
  *
  * Rules
  *   1. No global state. Engines are independent. Locale, signals and standard streams are never
- *      touched; nothing is printed; nothing exits the process.
+ *      touched; nothing is printed; nothing exits the process. LC_NUMERIC must be what it is at the
+ *      start, "C": numbers in templates, metadata and documents are read with a decimal point.
  *   2. A model may be shared by sessions on several threads. A session or document is used by one
  *      thread at a time; a second mutating call returns LL_BUSY. Functions marked [any thread] may
  *      be called from any thread at any moment; ll_cancel_request also from a signal handler.

@@ -267,8 +267,10 @@ ll_status child_run(const char *const *argv, int input, const struct child_limit
     read_streams(&child, cancel, deadline);
     finish(&child, cancel, deadline);
     if (cancel_requested(cancel))
-        return error_set(error, LL_CANCELLED, "child", "%s was cancelled", argv[0]);
-    if (ret->out.failed || ret->complaint.failed)
-        return error_nomem(error, "child", ret->out.length);
-    return LL_OK;
+        status = error_set(error, LL_CANCELLED, "child", "%s was cancelled", argv[0]);
+    else if (ret->out.failed || ret->complaint.failed)
+        status = error_nomem(error, "child", ret->out.length);
+    if (status != LL_OK)
+        child_result_fini(ret);
+    return status;
 }

@@ -25,8 +25,8 @@ struct child_result {
     bool too_long, too_much;      /* a limit was met */
 };
 
-/* argv[0] is looked up in PATH: LL_NOT_FOUND (no text set) when it is not there. LL_OK says that the
- * child ran and ended in whatever way; LL_CANCELLED that it was killed within 0.1 s. */
+/* argv[0] is looked up in PATH: LL_NOT_FOUND when it is not there. LL_OK says that the child ran and ended in
+ * whatever way; LL_CANCELLED that it was killed within 0.1 s. After a failure ret holds nothing. */
 ll_status child_run(const char *const *argv, int input, const struct child_limits *limits,
                     const ll_cancel *cancel, struct child_result *ret, ll_error *error);
 void child_result_fini(struct child_result *result);

@@ -368,29 +368,40 @@ static void a_child_that_closes_its_streams_and_stays_is_stopped(void **state)
     close(fd);
 }
 
-static void *cancel_soon(void *cancel)
+struct canceller {
+    ll_cancel *cancel;
+    int told; /* the child writes to the other end when it has said something */
+};
+
+static void *cancel_when_told(void *user)
 {
-    struct timespec pause = {.tv_nsec = 30000000};
+    struct canceller *canceller = user;
+    struct timespec pause = {.tv_nsec = 30000000}; /* for the words to be taken */
+    char byte;
+    assert_int_equal(read(canceller->told, &byte, 1), 1);
     nanosleep(&pause, NULL);
-    ll_cancel_request(cancel);
+    ll_cancel_request(canceller->cancel);
     return NULL;
 }
 
-static void a_child_is_killed_on_cancel(void **state)
+static void a_child_is_killed_on_cancel_and_nothing_is_kept_of_it(void **state)
 {
     (void)state;
-    const char *argv[] = {"sleep", "600", NULL};
+    const char *argv[] = {"sh", "-c", "echo up; echo down >&2; echo x >&3; exec sleep 600", NULL};
     struct child_result result;
     ll_error error;
-    ll_cancel *cancel = ll_cancel_new();
     pthread_t other;
-    int fd = open("/dev/null", O_RDONLY);
-    assert_int_equal(pthread_create(&other, NULL, cancel_soon, cancel), 0);
-    assert_int_equal(child_run(argv, fd, &usual, cancel, &result, &error), LL_CANCELLED);
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    struct canceller canceller = {ll_cancel_new(), ends[0]};
+    assert_int_equal(pthread_create(&other, NULL, cancel_when_told, &canceller), 0);
+    assert_int_equal(child_run(argv, ends[1], &usual, canceller.cancel, &result, &error), LL_CANCELLED);
     pthread_join(other, NULL);
-    ll_cancel_free(cancel);
-    child_result_fini(&result);
-    close(fd);
+    assert_null(result.out.text);
+    assert_null(result.complaint.text);
+    ll_cancel_free(canceller.cancel);
+    close(ends[0]);
+    close(ends[1]);
 }
 
 /* The child holds the writing end of a pipe as its input: the pipe ends when the child does. */
@@ -457,7 +468,7 @@ int main(void)
         cmocka_unit_test(a_child_that_writes_too_much_is_stopped),
         cmocka_unit_test(a_child_that_hangs_is_stopped_at_its_deadline),
         cmocka_unit_test(a_child_that_closes_its_streams_and_stays_is_stopped),
-        cmocka_unit_test(a_child_is_killed_on_cancel),
+        cmocka_unit_test(a_child_is_killed_on_cancel_and_nothing_is_kept_of_it),
         cmocka_unit_test(a_child_ends_with_a_program_that_is_killed),
         cmocka_unit_test(what_a_child_complains_of_is_kept_and_bounded),
     };
