@@ -46,8 +46,9 @@ ll_status map_run(struct summary_job *job, const struct prompt *prompt, struct m
         return error_nomem(job->error, "summary", count * sizeof *items);
     ll_status status = LL_OK;
     for (size_t i = 0; i < count && status == LL_OK; i++)
-        status = prompt_encode(prompt, job->llm, strbuf_text(&tasks[i].text), tasks[i].text.length,
-                               &items[i].prompt, job->error);
+        status = tasks[i].text.failed ? error_nomem(job->error, "summary", tasks[i].text.length)
+                                      : prompt_encode(prompt, job->llm, strbuf_text(&tasks[i].text),
+                                                      tasks[i].text.length, &items[i].prompt, job->error);
     job->calls.on_done = on_done;
     job->calls.user = &state;
     if (status == LL_OK)
@@ -192,11 +193,8 @@ static ll_status map_group(struct summary_job *job, const struct prompt *prompt,
                            size_t first, size_t count, struct map_task *tasks, struct checker *checker)
 {
     const struct window *windows = job->plan->windows.items + first;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         window_text(job->document, &windows[i], &tasks[i].text);
-        if (tasks[i].text.failed)
-            return error_nomem(job->error, "summary", tasks[i].text.length);
-    }
     LL_TRY(map_run(job, prompt, tasks, count, job->plan->info.part_tokens, LL_SUMMARIZING, first,
                    job->plan->windows.count));
     for (size_t i = 0; i < count; i++)
