@@ -104,12 +104,13 @@ static void nothing_runs_forever_or_grows_without_end(void **state)
     says("{{ 'aaaaaaaa' * 1000000000000 }}", LL_ARGUMENT, "");
     says("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", LL_ARGUMENT, "too deeply");
     says("{{ range(1000000) }}", LL_ARGUMENT, "range()");
-    static const char *const doubled[] = {"x.a == x.b", "x.a in [x.b]", "[x.a].count(x.b)", "x.a is sameas x.b",
-                                          "{x.a: 1}[x.b]", "[x.a, x.b] | unique", "x.a < x.b"};
+    static const char *const doubled[] = {
+        "x.a == x.b",    "x.a in [x.b]",         "[x.a].count(x.b)", "x.a is sameas x.b",
+        "{x.a: 1}[x.b]", "[x.a, x.b] | unique", "x.a < x.b"};
     for (size_t i = 0; i < sizeof doubled / sizeof *doubled; i++) {
         strbuf_clear(&deep);
-        strbuf_puts(&deep, "{% set x = namespace(a=[0], b=[0]) %}{% for i in range(50) %}{% set x.a = [x.a, x.a] "
-                           "%}{% set x.b = [x.b, x.b] %}{% endfor %}");
+        strbuf_puts(&deep, "{% set x = namespace(a=[0], b=[0]) %}{% for i in range(50) %}"
+                           "{% set x.a = [x.a, x.a] %}{% set x.b = [x.b, x.b] %}{% endfor %}");
         strbuf_printf(&deep, "{{ %s }}", doubled[i]);
         says(deep.text, LL_ARGUMENT, "the template ");
     }
