@@ -218,17 +218,34 @@ static void add_coverage(struct page *page, const struct turn *turn, const ll_su
     json_put_string(page->object, "method", method_name(plan->method));
 }
 
-static void add_notes(struct page *page, const ll_document *document)
+static void add_note(struct page *page, const char *note, json_t *notes)
+{
+    text_printf(&page->plain, "\nNote: %s", note);
+    text_puts(&page->markdown, "\n\n*Note:* ");
+    markdown_append(&page->markdown, note, strlen(note));
+    json_array_append_new(notes, json_make_string(note));
+}
+
+/* more: one further note; NULL: none. */
+static void add_notes(struct page *page, const ll_document *document, const char *more)
 {
     json_t *notes = json_array();
-    for (size_t i = 0; i < ll_document_note_count(document); i++) {
-        const char *note = ll_document_note(document, i);
-        text_printf(&page->plain, "\nNote: %s", note);
-        text_puts(&page->markdown, "\n\n*Note:* ");
-        markdown_append(&page->markdown, note, strlen(note));
-        json_array_append_new(notes, json_make_string(note));
-    }
+    for (size_t i = 0; i < ll_document_note_count(document); i++)
+        add_note(page, ll_document_note(document, i), notes);
+    if (more)
+        add_note(page, more, notes);
     json_put(page->object, "notes", notes);
+}
+
+/* Why answers were not kept, in `words`; NULL when they were. */
+static const char *unkept_note(const ll_summary *summary, struct text *words)
+{
+    ll_summary_stats stats = {0};
+    ll_summary_get_stats(summary, &stats);
+    if (!stats.unkept)
+        return NULL;
+    text_printf(words, "the model's answers are not kept: %s", stats.unkept);
+    return text_string(words);
 }
 
 static json_t *page_bundle(struct page *page)
@@ -276,7 +293,9 @@ bool digest_summarise(struct turn *turn, const ll_document *document, const char
         add_sentences(&page, turn, summary, document, name);
         add_outline(&page, summary);
         add_coverage(&page, turn, summary, &info);
-        add_notes(&page, document);
+        struct text words = {0};
+        add_notes(&page, document, unkept_note(summary, &words));
+        text_fini(&words);
         *ret = page_bundle(&page);
     }
     ll_summary_free(summary);
@@ -368,7 +387,7 @@ bool digest_plan(struct turn *turn, const ll_document *document, const char *nam
     struct page page = {.object = json_object()};
     plan_rows(&page, &info, &about, name);
     plan_json(page.object, &info);
-    add_notes(&page, document);
+    add_notes(&page, document, NULL);
     *ret = page_bundle(&page);
     show_windows(turn, plan, info.windows, about.bytes);
     ll_plan_free(plan);

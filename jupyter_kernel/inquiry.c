@@ -84,12 +84,17 @@ static json_t *add_quotes(const ll_answer *answer, struct text *plain, struct te
     return rows;
 }
 
-static void add_account(const struct turn *turn, const ll_answer_info *info, struct text *out)
+static void add_account(const struct turn *turn, const ll_answer *answer, const ll_answer_info *info,
+                        struct text *out)
 {
+    ll_summary_stats stats = {0};
+    ll_answer_get_stats(answer, &stats);
     text_printf(out, "%s; %s of %s windows asked", info->reason ? info->reason : "",
                 human_count(info->asked).text, human_count(info->passages).text);
     if (info->generated)
         text_printf(out, "; written by %s", text_string(&turn->talk->label));
+    if (stats.unkept)
+        text_printf(out, "; not kept: %s", stats.unkept);
 }
 
 static json_t *make_bundle(struct turn *turn, const ll_answer *answer, const char *question)
@@ -102,7 +107,7 @@ static json_t *make_bundle(struct turn *turn, const ll_answer *answer, const cha
     text_append(&plain, text, length);
     markdown_append(&markdown, text, length);
     json_t *quotes = add_quotes(answer, &plain, &markdown), *object = json_object();
-    add_account(turn, &info, &account);
+    add_account(turn, answer, &info, &account);
     text_printf(&plain, "\n\n%s", text_string(&account));
     text_puts(&markdown, "\n\n*");
     markdown_append(&markdown, text_string(&account), account.length);

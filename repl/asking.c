@@ -35,6 +35,8 @@ int asking_make(struct asking *asking, struct program *program, ll_model *model)
     meter_clear(&program->meter);
     ll_answer_get_info(asking->answer, &asking->info);
     ll_answer_get_stats(asking->answer, &asking->stats);
+    if (asking->stats.unkept)
+        say_note("the model's answers are not kept: %s", asking->stats.unkept);
     return LEAVE_OK;
 }
 

@@ -81,6 +81,8 @@ int summing_make(struct summing *summing, struct program *program)
     meter_clear(&program->meter);
     ll_summary_get_coverage(summing->summary, &summing->coverage);
     ll_summary_get_stats(summing->summary, &summing->stats);
+    if (summing->stats.unkept)
+        say_note("the model's answers are not kept: %s", summing->stats.unkept);
     return LEAVE_OK;
 }
 

@@ -561,6 +561,7 @@ typedef struct ll_summary_stats {
     size_t calls, reused; /* reused: of those, taken from the journal */
     size_t prompt_tokens, generated_tokens, looped, fallbacks;
     double seconds;
+    const char *unkept; /* why the journal could not be used (the work went on without); NULL: it could */
 } ll_summary_stats;
 
 void ll_summary_options_init(ll_summary_options *options);

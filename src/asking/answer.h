@@ -30,6 +30,7 @@ struct ll_answer {
     size_t window_count;
     size_t passages; /* of the whole document */
     ll_summary_stats stats;
+    ll_error unkept; /* why answers were not kept */
 };
 
 #endif

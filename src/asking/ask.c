@@ -184,6 +184,8 @@ static ll_status carry_out(struct asking *a)
     stats->prompt_tokens = a->calls.prompt_tokens;
     stats->generated_tokens = a->calls.generated_tokens;
     stats->looped = a->calls.looped;
+    a->answer->unkept = a->calls.unkept;
+    stats->unkept = a->calls.unkept.status == LL_OK ? NULL : a->answer->unkept.text;
     return LL_OK;
 }
 

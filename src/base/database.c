@@ -102,8 +102,9 @@ static ll_status make_folders(const char *path, ll_error *error)
     memcpy(folder, path, length + 1);
     for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        if (mkdir(folder, 0700) != 0 && errno != EEXIST && access(folder, F_OK) != 0)
-            return error_errno(error, "database", folder, errno);
+        int reason = mkdir(folder, 0700) == 0 ? 0 : errno;
+        if (reason && reason != EEXIST && access(folder, F_OK) != 0)
+            return error_errno(error, "database", folder, reason);
         *slash = '/';
     }
     return LL_OK;

@@ -25,8 +25,13 @@ struct pass {
     struct batch_output *outputs;   /* [missing] */
     struct guard *guards;           /* [missing] */
     double stored_at;               /* when the last answer was finished */
-    ll_status stored;               /* the first failure of the journal */
 };
+
+static void let_go(struct calls *calls, const ll_error *reason)
+{
+    calls->unkept = *reason;
+    calls_close(calls);
+}
 
 ll_status calls_open_journal(struct calls *calls, const char *path, uint64_t limit)
 {
@@ -34,7 +39,13 @@ ll_status calls_open_journal(struct calls *calls, const char *path, uint64_t lim
         return LL_OK;
     LL_TRY(calls->llm->identify(calls->llm->self, calls->identity, calls->error));
     const ll_cancel *cancel = calls->run ? calls->run->cancel : NULL;
-    return journal_open(path, limit, cancel, &calls->journal, calls->error);
+    ll_error reason = {0};
+    ll_status status = journal_open(path, limit, cancel, &calls->journal, &reason);
+    if (status == LL_CANCELLED)
+        return error_set(calls->error, status, reason.where, "%s", reason.text);
+    if (status != LL_OK)
+        let_go(calls, &reason);
+    return LL_OK;
 }
 
 void calls_close(struct calls *calls)
@@ -95,20 +106,35 @@ static void report(struct calls *calls)
         calls->on_done(calls->user);
 }
 
+/* An answer of tokens that the model does not have was damaged in the file. */
+static bool is_whole(const struct llm *llm, const struct token_list *tokens)
+{
+    for (size_t i = 0; i < tokens->count; i++)
+        if (tokens->ids[i] < 0 || (llm->vocabulary && (size_t)tokens->ids[i] >= llm->vocabulary))
+            return false;
+    return true;
+}
+
 /* What the journal holds already. */
-static ll_status look_up(struct pass *p, size_t item, bool *ret_found)
+static bool look_up(struct pass *p, size_t item)
 {
     struct calls *calls = p->calls;
     struct journal_answer answer = {0};
-    ll_status status = journal_find(calls->journal, p->keys[item], &answer, ret_found, calls->error);
-    if (status == LL_OK && *ret_found) {
+    ll_error reason = {0};
+    bool found = false;
+    if (journal_find(calls->journal, p->keys[item], &answer, &found, &reason) != LL_OK) {
+        let_go(calls, &reason);
+        found = false;
+    }
+    found = found && is_whole(calls->llm, &answer.tokens);
+    if (found) {
         put_answer(calls, &p->items[item], answer.tokens.ids, answer.tokens.count, answer.ended,
                    answer.looped);
         calls->reused++;
         report(calls);
     }
     token_list_fini(&answer.tokens);
-    return status;
+    return found;
 }
 
 static bool same_prompt(const struct call *a, const struct call *b)
@@ -132,7 +158,6 @@ static ll_status sort_items(struct pass *p, size_t max_tokens)
     struct calls *calls = p->calls;
     for (size_t i = 0; i < p->count; i++) {
         const struct token_list *prompt = &p->items[i].prompt;
-        bool found = false;
         if (prompt->count + max_tokens > calls->context)
             return error_set(
                 calls->error, LL_INTERNAL, "document",
@@ -142,9 +167,7 @@ static ll_status sort_items(struct pass *p, size_t max_tokens)
                            p->keys[i], calls->error));
         calls->prompt_tokens += prompt->count;
         p->first[i] = i;
-        if (calls->journal)
-            LL_TRY(look_up(p, i, &found));
-        if (found)
+        if (calls->journal && look_up(p, i))
             continue;
         p->first[i] = find_first(p, i);
         if (p->first[i] != i)
@@ -160,8 +183,6 @@ static ll_status sort_items(struct pass *p, size_t max_tokens)
 static ll_flow on_token(void *user, size_t request, const ll_token *tokens, size_t count)
 {
     struct pass *p = user;
-    if (p->stored != LL_OK)
-        return LL_STOP;
     if (count == 1) /* also a request that begins anew */
         guard_fini(&p->guards[request]);
     return guard_add(&p->guards[request], p->calls->llm, tokens, count) ? LL_STOP : LL_CONTINUE;
@@ -173,10 +194,11 @@ static void on_done(void *user, size_t request)
     const struct batch_output *output = &p->outputs[request];
     double now = clock_seconds(), seconds = now - p->stored_at;
     p->stored_at = now;
-    if (p->calls->journal && p->stored == LL_OK && !output->coarser) /* its key says another KV type */
-        p->stored = journal_store(p->calls->journal, p->keys[p->waiting[request]], output->tokens,
-                                  output->count, output->finish == LL_FINISH_END, p->guards[request].looped,
-                                  seconds, p->calls->error);
+    ll_error reason = {0};
+    if (p->calls->journal && !output->coarser && /* or its key says another KV type */
+        journal_store(p->calls->journal, p->keys[p->waiting[request]], output->tokens, output->count,
+                      output->finish == LL_FINISH_END, p->guards[request].looped, seconds, &reason) != LL_OK)
+        let_go(p->calls, &reason);
     report(p->calls);
 }
 
@@ -211,8 +233,6 @@ static ll_status run_missing(struct pass *p)
                                        p->outputs, calls->error);
     calls->seconds += clock_seconds() - began;
     LL_TRY(status);
-    if (p->stored != LL_OK)
-        return p->stored;
     return calls->run && cancel_requested(calls->run->cancel)
                ? error_set(calls->error, LL_CANCELLED, "document", "the work was cancelled")
                : LL_OK;

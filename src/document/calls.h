@@ -13,6 +13,7 @@
 struct calls {
     const struct llm *llm;
     struct journal *journal;             /* NULL: nothing is kept */
+    ll_error unkept;                     /* why the journal was let go; status LL_OK: it was not */
     unsigned char identity[JOURNAL_KEY]; /* of the model, where there is a journal */
     size_t context;                      /* no prompt with its answer may be longer */
     size_t width;                        /* side by side; 0: chosen */
@@ -34,7 +35,8 @@ struct call {
     bool looped, ended;       /* stopped by the guard; ended by the model itself */
 };
 
-/* Opens the journal at path (NULL: none) and learns the model's identity. llm, run, error must be set. */
+/* Opens the journal at path (NULL: none) and learns the model's identity. llm, run, error must be set.
+ * A journal that fails, now or later, is let go: it spares work, and no work is lost for its sake. */
 ll_status calls_open_journal(struct calls *calls, const char *path, uint64_t limit);
 void calls_close(struct calls *calls);
 /* At most max_tokens of answer each. Equal prompts are computed once. */

@@ -360,6 +360,8 @@ static void count_calls(struct summary_job *job)
     stats->prompt_tokens = job->calls.prompt_tokens;
     stats->generated_tokens = job->calls.generated_tokens;
     stats->looped = job->calls.looped;
+    job->summary->unkept = job->calls.unkept;
+    stats->unkept = job->calls.unkept.status == LL_OK ? NULL : job->summary->unkept.text;
 }
 
 ll_status summary_make(const struct llm *llm, const ll_plan *plan, const ll_summary_options *options,

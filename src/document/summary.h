@@ -24,6 +24,7 @@ struct ll_summary {
     struct claim_list answer;
     ll_coverage coverage;
     ll_summary_stats stats;
+    ll_error unkept; /* why answers were not kept */
     const struct ll_document *document;
 };
 

@@ -90,7 +90,18 @@ tap_case $? "two processes share one cache"
 ends 0 "the cache is cleared" longleaf cache clear
 holds out 'answers   0' "to nothing"
 printf 'no database' > "$tap_dir/cache/longleaf/answers.db"
-refused 1 'answers.db' "a damaged cache is named" longleaf sum --length 60 bridge.txt
-ends 0 "and can be gone round" longleaf sum --no-cache --length 60 bridge.txt
+longleaf sum --no-cache --length 60 bridge.txt > whole
+ends 0 "a damaged cache does not keep a summary from being made" longleaf sum --length 60 bridge.txt
+holds err 'not kept' "a note says that nothing is kept"
+holds err 'answers.db' "and names the file"
+cmp -s out whole
+tap_case $? "and the summary is the one made without a cache"
+ends 0 "nor an answer" longleaf ask bridge.txt -q 'Who built the Velmora bridge?'
+is "$(cat "$tap_dir/cache/longleaf/answers.db")" 'no database' "and what was no cache is left alone"
+ends 0 "a home where nothing can be written stops no work" env XDG_CACHE_HOME=/dev/null longleaf sum --length 60 bridge.txt
+cmp -s out whole && grep -q 'Not a directory' err
+tap_case $? "and its reason is told"
+(ulimit -f 8 && longleaf sum --length 60 book.txt > /dev/null 2> err < /dev/null)
+is $? 0 "a cache that cannot grow in the middle of the work loses nothing of it"
 refused 2 'prune' "cache knows its words" longleaf cache bake
 tap_done
