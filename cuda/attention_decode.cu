@@ -28,9 +28,14 @@ constexpr size_t Q_BYTES = sizeof(uint16_t) * DECODE_ROWS * ROW;
 
 static_assert(STAGE * sizeof(uint16_t) >= SLOT * sizeof(float), "a warp's result fits a stage");
 
-template <int WARPS, int STAGES> constexpr size_t shared_bytes()
+// A chunk of a Q8_0 cache as it lies in its page: signed bytes, then the scales, f16, one for 32 numbers.
+constexpr int PACKED_BYTES = CHUNK * HEAD_DIM + CHUNK * HEAD_DIM / 32 * 2; // of K, and again of V
+
+// A packed cache's chunks arrive in stages of their own and are unpacked into one more of the usual kind.
+template <bool PACKED, int WARPS, int STAGES> constexpr size_t shared_bytes()
 {
-    size_t streams = sizeof(uint16_t) * WARPS * STAGES * STAGE;
+    size_t streams = PACKED ? WARPS * (sizeof(uint16_t) * STAGE + STAGES * 2 * PACKED_BYTES)
+                            : sizeof(uint16_t) * WARPS * STAGES * STAGE;
     size_t headers = sizeof(float) * DECODE_GRANULES * 2 * DECODE_ROWS;
     return Q_BYTES + (streams > headers ? streams : headers);
 }
@@ -138,7 +143,7 @@ __device__ __forceinline__ range keys_range(const attention_call &call, const wo
 
 // One warp's stages of shared memory. Page numbers are read a round before they are needed: a copy that
 // waits for its page number would hold up everything behind it.
-template <typename T> struct stream {
+template <typename T, bool PACKED> struct stream {
     const attention_call &call;
     const work &work;
     const range &range;
@@ -151,12 +156,39 @@ template <typename T> struct stream {
         page = index < stop ? work.pages[range.key(index) / PAGE_KEYS] : -1;
     }
 
+    __device__ __forceinline__ void load_packed(uint32_t to, const void *pool, int64_t head_page, int key,
+                                                int valid) const
+    {
+        constexpr int units = CHUNK * HEAD_DIM / 16, scale_units = CHUNK * HEAD_DIM / 32 * 2 / 16;
+        const char *page = static_cast<const char *>(pool) + head_page * (PAGE_KEYS * (HEAD_DIM / 32 * 34));
+        const char *numbers = page + key * HEAD_DIM,
+                   *scales = page + PAGE_KEYS * HEAD_DIM + key * (HEAD_DIM / 32 * 2);
+#pragma unroll
+        for (int i = 0; i < units / 32; i++) {
+            int unit = i * 32 + lane;
+            bool keep = unit / (HEAD_DIM / 16) < valid;
+            copy_async(to + unit * 16, numbers + (keep ? unit * 16 : 0), keep);
+        }
+        // Scales of keys behind the end come along: their numbers are zeros.
+        if (lane < scale_units)
+            copy_async(to + CHUNK * HEAD_DIM + lane * 16, scales + lane * 16, valid > 0);
+    }
+
     // Chunk at `index` of the range, when it is before stop; then looks up the one at `next`.
     __device__ __forceinline__ void load(int stage, int index, int next, int stop)
     {
         if (index < stop) {
             int key = range.key(index);
             int64_t head_page = static_cast<int64_t>(max(page, 0)) * call.kv_heads + work.kv_head;
+            if constexpr (PACKED) {
+                uint32_t to = stages + stage * 2 * PACKED_BYTES;
+                int valid = page < 0 ? 0 : range.end - key;
+                load_packed(to, call.k, head_page, key % PAGE_KEYS, valid);
+                load_packed(to + PACKED_BYTES, call.v, head_page, key % PAGE_KEYS, valid);
+                copy_commit();
+                look_up(next, stop);
+                return;
+            }
             int64_t from = (head_page * PAGE_KEYS + key % PAGE_KEYS) * HEAD_DIM;
             uint32_t to = stages + stage * STAGE * 2;
             int valid = page < 0 ? 0 : range.end - key;
@@ -169,6 +201,38 @@ template <typename T> struct stream {
         look_up(next, stop);
     }
 };
+
+// Signed bytes as f16, exactly: with the sign bit turned, a byte is the low part of 1024 + 128 + x.
+__device__ __forceinline__ uint32_t bytes_to_halves(uint32_t flipped, uint32_t selector, __half2 scale)
+{
+    uint32_t word = __byte_perm(flipped, 0x64646464u, selector);
+    __half2 x = __hsub2(*reinterpret_cast<__half2 *>(&word), __float2half2_rn(1152.0f));
+    x = __hmul2(x, scale);
+    return *reinterpret_cast<uint32_t *>(&x);
+}
+
+// K or V of a chunk from its packed form into a tile of f16, by one warp.
+__device__ __forceinline__ void unpack_chunk(uint16_t *tile, const unsigned char *packed, int lane)
+{
+    const __half *scales = reinterpret_cast<const __half *>(packed + CHUNK * HEAD_DIM);
+#pragma unroll
+    for (int i = 0; i < CHUNK * HEAD_DIM / 16 / 32; i++) {
+        int unit = i * 32 + lane, row = unit / (HEAD_DIM / 16), column = unit % (HEAD_DIM / 16) * 16;
+        uint4 bytes = *reinterpret_cast<const uint4 *>(packed + unit * 16);
+        __half2 scale = __half2half2(scales[unit / 2]);
+        uint32_t words[4] = {bytes.x ^ 0x80808080u, bytes.y ^ 0x80808080u, bytes.z ^ 0x80808080u,
+                             bytes.w ^ 0x80808080u};
+        uint32_t halves[8];
+#pragma unroll
+        for (int w = 0; w < 4; w++) {
+            halves[2 * w] = bytes_to_halves(words[w], 0x4140, scale);
+            halves[2 * w + 1] = bytes_to_halves(words[w], 0x4342, scale);
+        }
+        uint4 *to = reinterpret_cast<uint4 *>(tile + row * ROW + column);
+        to[0] = make_uint4(halves[0], halves[1], halves[2], halves[3]);
+        to[1] = make_uint4(halves[4], halves[5], halves[6], halves[7]);
+    }
+}
 
 struct rows2 {     // what a thread's two packed rows need
     float step[2]; // slope in raw score units
@@ -392,9 +456,8 @@ template <typename T> struct store_rows {
         float inverse = sum > 0.0f ? 1.0f / sum : 0.0f;
         T *to = static_cast<T *>(call.out) + work.offset(row, call.out_stride) + column;
         bool bf16 = call.out_type == DT_BF16;
-        *reinterpret_cast<uint2 *>(to) =
-            make_uint2(pack_out<T>(bf16, total.x * inverse, total.y * inverse),
-                       pack_out<T>(bf16, total.z * inverse, total.w * inverse));
+        *reinterpret_cast<uint2 *>(to) = make_uint2(pack_out<T>(bf16, total.x * inverse, total.y * inverse),
+                                                    pack_out<T>(bf16, total.z * inverse, total.w * inverse));
     }
 };
 
@@ -426,15 +489,18 @@ __device__ __forceinline__ void merge_granules(const attention_call &call, const
 }
 
 // The block at work. Chunk c of the range goes to warp c % WARPS; granules are whole rounds of all warps.
-template <typename T, int WARPS, int STAGES> struct decoder {
-    static constexpr int THREADS = WARPS * 32, ROUND = WARPS * CHUNK, APART = STAGES * STAGE / 2;
+template <typename T, bool PACKED, int WARPS, int STAGES> struct decoder {
+    static constexpr int THREADS = WARPS * 32, ROUND = WARPS * CHUNK;
+    static constexpr int APART =
+        (PACKED ? 1 : STAGES) * STAGE / 2; // floats from one warp's result to the next
 
     const attention_call &call;
     const work &work;
     const range &range;
-    T *stages; // of all warps
+    T *stages;             // of all warps; PACKED: the unpacked chunks of all warps
+    unsigned char *packed; // PACKED: this warp's stages
     int thread, lane, warp;
-    stream<T> stream;
+    stream<T, PACKED> stream;
     int index, stop; // of the warp's next chunk; where the block's part ends
     int stage;       // of that chunk
     int lowest;      // position of the block's first row
@@ -486,6 +552,14 @@ template <typename T, int WARPS, int STAGES> struct decoder {
             copy_wait<STAGES - 1>();
             __syncwarp(); // every lane's copies are here
             uint32_t base = stream.stages + stage * STAGE * 2;
+            if constexpr (PACKED) {
+                T *tile = stages + warp * STAGE;
+                const unsigned char *from = packed + stage * 2 * PACKED_BYTES;
+                unpack_chunk(reinterpret_cast<uint16_t *>(tile), from, lane);
+                unpack_chunk(reinterpret_cast<uint16_t *>(tile + CHUNK * ROW), from + PACKED_BYTES, lane);
+                __syncwarp();
+                base = shared_address(tile);
+            }
             stage = stage + 1 == STAGES ? 0 : stage + 1;
             if (index < stop)
                 take(base, queries, rows, gathered);
@@ -495,11 +569,12 @@ template <typename T, int WARPS, int STAGES> struct decoder {
     // Merges the warps' results of a granule. The stage to be filled next is free: it takes them.
     __device__ __forceinline__ void flush(int granule, const gathered &gathered)
     {
-        int free_stage = stage == 0 ? STAGES - 1 : stage - 1;
+        int free_stage = PACKED ? 0 : stage == 0 ? STAGES - 1 : stage - 1;
         const float *results = reinterpret_cast<const float *>(stages + free_stage * STAGE);
         __syncwarp();
-        gathered.write(reinterpret_cast<float *>(stages + (warp * STAGES + free_stage) * STAGE), work.rows,
-                       lane);
+        gathered.write(
+            reinterpret_cast<float *>(stages + (warp * (PACKED ? 1 : STAGES) + free_stage) * STAGE),
+            work.rows, lane);
         __syncthreads();
         if (work.part.all_granules == 1)
             merge<THREADS, true>(results, APART, results + HEADER, APART, WARPS, work.rows, thread,
@@ -511,7 +586,7 @@ template <typename T, int WARPS, int STAGES> struct decoder {
     }
 };
 
-template <typename T, int WARPS, int STAGES>
+template <typename T, bool PACKED, int WARPS, int STAGES>
 __global__ __launch_bounds__(WARPS * 32, 2) void decode(const __grid_constant__ attention_call call)
 {
     constexpr int THREADS = WARPS * 32;
@@ -528,9 +603,11 @@ __global__ __launch_bounds__(WARPS * 32, 2) void decode(const __grid_constant__ 
     if (skipping)
         load_queries<T, THREADS>(call, work, q_tile, thread);
     range range = keys_range<T>(call, work, q_tile, lane);
-    uint32_t mine = shared_address(stages + warp * STAGES * STAGE);
-    decoder<T, WARPS, STAGES> decoder = {call,   work, range, stages,
-                                         thread, lane, warp,  {call, work, range, mine, lane, -1}};
+    unsigned char *packed =
+        reinterpret_cast<unsigned char *>(stages + WARPS * STAGE) + warp * STAGES * 2 * PACKED_BYTES;
+    uint32_t mine = PACKED ? shared_address(packed) : shared_address(stages + warp * STAGES * STAGE);
+    decoder<T, PACKED, WARPS, STAGES> decoder = {
+        call, work, range, stages, packed, thread, lane, warp, {call, work, range, mine, lane, -1}};
     decoder.begin();
     if (!skipping)
         load_queries<T, THREADS>(call, work, q_tile, thread);
@@ -547,27 +624,29 @@ __global__ __launch_bounds__(WARPS * 32, 2) void decode(const __grid_constant__ 
         merge_granules<T, THREADS>(call, work, reinterpret_cast<float *>(stages), thread);
 }
 
-template <typename T, int WARPS, int STAGES> int launch(const attention_call *call, cudaStream_t stream)
+template <typename T, bool PACKED, int WARPS, int STAGES>
+int launch(const attention_call *call, cudaStream_t stream)
 {
-    constexpr size_t bytes = shared_bytes<WARPS, STAGES>();
-    cudaError_t error = cudaFuncSetAttribute(
-        decode<T, WARPS, STAGES>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+    constexpr size_t bytes = shared_bytes<PACKED, WARPS, STAGES>();
+    cudaError_t error =
+        cudaFuncSetAttribute(decode<T, PACKED, WARPS, STAGES>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(bytes));
     if (error != cudaSuccess)
         return error;
     const dim3 grid(static_cast<unsigned>(call->part_count * call->kv_heads));
-    return chain_launch(decode<T, WARPS, STAGES>, grid, WARPS * 32, bytes, stream, *call);
+    return chain_launch(decode<T, PACKED, WARPS, STAGES>, grid, WARPS * 32, bytes, stream, *call);
 }
 
 // Two blocks an SM where shared memory allows it, else the shape that fits 99 KiB (sm_89, sm_120).
-template <typename T> int launch(const attention_call *call, void *stream)
+template <typename T, bool PACKED> int launch(const attention_call *call, void *stream)
 {
     constexpr int warps = HEAD_DIM > 128 ? 2 : 4;
     int device = 0, most = 0;
     cudaGetDevice(&device);
     cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
     if (static_cast<size_t>(most) >= 2 * 80 * 1024)
-        return launch<T, warps, 3>(call, static_cast<cudaStream_t>(stream));
-    return launch<T, warps, 2>(call, static_cast<cudaStream_t>(stream));
+        return launch < T, PACKED, warps, PACKED ? 4 : 3 > (call, static_cast<cudaStream_t>(stream));
+    return launch<T, PACKED, warps, 2>(call, static_cast<cudaStream_t>(stream));
 }
 
 } // namespace
@@ -576,5 +655,11 @@ template <typename T> int launch(const attention_call *call, void *stream)
 #define NAME(size) NAME_(size)
 extern "C" int NAME(HEAD_DIM)(const attention_call *call, void *stream)
 {
-    return call->dtype == DT_BF16 ? launch<__nv_bfloat16>(call, stream) : launch<__half>(call, stream);
+    if (call->cache_type == DT_Q8_0) {
+        if constexpr (HEAD_DIM % 32 == 0)
+            return call->dtype == DT_F16 ? launch<__half, true>(call, stream) : cudaErrorInvalidValue;
+        return cudaErrorInvalidValue;
+    }
+    return call->dtype == DT_BF16 ? launch<__nv_bfloat16, false>(call, stream)
+                                  : launch<__half, false>(call, stream);
 }

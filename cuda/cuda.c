@@ -1,16 +1,14 @@
 /* The plug-in's table: what the engine finds when it opens longleaf_cuda.so.
- * SPDX-License-Identifier: Apache-2.0
- *
- * The attention and cache kernels of this folder are built and tested (tests/gpu); the other
- * operations of the table are not written yet. So the probe offers no device, and says why: an engine
- * is never given half a backend. */
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <stdio.h>
 
-#include "backend/backend.h"
 #include "backend/plugin.h"
+#include "cuda/record.h"
+#include "cuda/table.h"
 
-/* The CUDA runtime in this file would look for the driver itself, but says little when it is missing. */
+/* The CUDA runtime would look for the driver itself, but says little when it is missing. */
 static bool driver_is_here(void)
 {
     void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -23,30 +21,22 @@ static bool driver_is_here(void)
 
 static int probe(const char **reason)
 {
-    if (!driver_is_here())
+    int count = 0;
+    if (!driver_is_here()) {
         *reason = "the NVIDIA driver is not installed (its library libcuda.so.1 was not found)";
-    else
-        *reason =
-            "this build's CUDA backend is not complete (it has its attention kernels, but no products yet)";
-    return 0;
-}
-
-static ll_status open_device(const struct backend_options *options, struct backend **ret, ll_error *error)
-{
-    (void)options;
-    (void)ret;
-    if (error) {
-        const char *reason = NULL;
-        probe(&reason);
-        *error = (ll_error){.status = LL_UNSUPPORTED, .offset = -1, .where = "cuda"};
-        snprintf(error->text, sizeof error->text, "no CUDA device can be opened: %s", reason);
+        return 0;
     }
-    return LL_UNSUPPORTED;
-}
-
-static void close_device(struct backend *backend)
-{
-    (void)backend;
+    cudaError_t status = cudaGetDeviceCount(&count);
+    if (status == cudaSuccess && count > 0)
+        return count;
+    cudaGetLastError();
+    if (status == cudaErrorInsufficientDriver)
+        *reason = "the NVIDIA driver is too old for this build; install a newer driver";
+    else if (status == cudaErrorNoDevice || status == cudaSuccess)
+        *reason = "the NVIDIA driver is installed but sees no GPU";
+    else
+        *reason = cudaGetErrorString(status);
+    return 0;
 }
 
 __attribute__((visibility("default"))) const struct backend_table longleaf_backend_1 = {
@@ -54,6 +44,29 @@ __attribute__((visibility("default"))) const struct backend_table longleaf_backe
     .size = sizeof longleaf_backend_1,
     .name = "cuda",
     .probe = probe,
-    .open = open_device,
-    .close = close_device,
+    .open = device_open,
+    .close = device_close,
+    .memory_new = device_memory_new,
+    .memory_free = device_memory_free,
+    .memory_use = device_memory_use,
+    .upload = device_upload,
+    .download = NULL, /* a Q8_0 block's rows lie otherwise here than in a snapshot */
+    .prepare_weight = device_prepare_weight,
+    .supports_weight = device_supports_weight,
+    .begin = device_begin,
+    .end = device_end,
+    .read = device_read,
+    .embed = record_embed,
+    .norm = record_norm,
+    .products = record_products,
+    .rotary = record_rotary,
+    .cache_write = record_cache_write,
+    .attention = record_attention,
+    .activate = record_activate,
+    .add = record_add,
+    .clamp = record_clamp,
+    .softcap = record_softcap,
+    .gather_outputs = record_gather,
+    .greatest = record_greatest,
+    .cache_copy = device_cache_copy,
 };

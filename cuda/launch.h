@@ -49,7 +49,7 @@ struct attention_part {
 struct attention_call {
     enum dtype dtype;      /* of q: DT_BF16 or DT_F16 */
     enum dtype out_type;   /* of out: DT_BF16 or DT_F16 */
-    enum dtype cache_type; /* of k and v: dtype; for decode DT_Q8_0 too (cache_row.h) */
+    enum dtype cache_type; /* of k and v: dtype; for decode DT_Q8_0 too (place.h) */
     int heads, kv_heads, head_dim;
     float scale, softcap; /* as in backend_attention */
     int window, sinks;
@@ -92,22 +92,6 @@ int attention_decode_blocks(void);
 
 /* One kernel per head size; found by attention.cu's table. */
 typedef int attention_launch(const struct attention_call *call, void *stream);
-
-/* ---- cache ---- */
-struct cache_call {
-    enum dtype dtype; /* of the rows and of the cache: DT_BF16 or DT_F16 */
-    int kv_heads, head_dim;
-    const void *k_rows, *v_rows; /* [rows][kv_heads · head_dim] */
-    int64_t k_stride, v_stride;  /* numbers from one row to the next */
-    void *k, *v;
-    float *k_norms; /* or NULL */
-    const int32_t *pages;
-    const struct attention_sequence *sequences;
-    int sequence_count;
-    int max_rows; /* most rows of any sequence */
-};
-/* Writes the step's rows to their pages and keeps the norms. */
-int cache_write(const struct cache_call *call, void *stream);
 
 #ifdef __cplusplus
 }

@@ -22,4 +22,6 @@ AC_DEFUN([LL_CUDA], [
       [AC_MSG_ERROR([--with-cuda-arch: $ll_number is no target like sm_90a])])
   done
   AC_SUBST([CUDA_GENCODE])
+  AS_IF([test -n "$NVCC"], [CUDA_CPPFLAGS="-isystem `dirname "$NVCC"`/../include"])
+  AC_SUBST([CUDA_CPPFLAGS])
   AM_CONDITIONAL([CUDA], [test -n "$NVCC"])])

@@ -91,6 +91,7 @@ struct backend { /* the common head of every open backend */
     enum dtype activation; /* of temporaries that forward allocates; F32 on the CPU */
     enum dtype residual;   /* of the residual stream */
     int block_tokens;      /* preferred cache block */
+    int step_rows;         /* most rows of a step; 0: the engine's own choice */
     bool host_memory;      /* its memory is host memory: weights are used where they are mapped */
     char name[32];         /* "cpu avx512-vnni" */
     char device[128];
@@ -123,7 +124,8 @@ struct backend_table {
     ll_status (*download)(struct backend *backend, void *host, const void *from, uint64_t bytes,
                           ll_error *error);
     /* A chance to prepare a weight for products (repack, tables); may do nothing. Called once each at load.
-     */
+     * It may move the weight: then it has freed the memory that held it, and weight->data and stride say
+     * where rows · stride bytes of the same kind lie now, which are the caller's. */
     ll_status (*prepare_weight)(struct backend *backend, struct tensor *weight, ll_error *error);
     bool (*supports_weight)(const struct backend *backend, enum dtype dtype);
 
@@ -160,6 +162,9 @@ struct backend_table {
     void (*softcap)(struct backend *, struct tensor *x, float limit); /* limit · tanh(x / limit) */
     /* The step's output rows of in, packed: out [output_count, cols]. */
     void (*gather_outputs)(struct backend *, const struct tensor *in, struct tensor *out);
+    /* ret[i], host memory, after end(): the column of row i's greatest number, the first of equal ones; -1
+     * when the row holds no number above minus infinity. So picking it needs no copy of the row. */
+    void (*greatest)(struct backend *, const struct tensor *in, int32_t *ret);
     /* Copies cache blocks inside the backend (copy on write), all layers' worth given one layer at a time. */
     ll_status (*cache_copy)(struct backend *, const struct backend_cache *cache, int32_t from, int32_t to,
                             ll_error *error);

@@ -208,7 +208,8 @@ void settings_variable(enum option option, struct text *name)
 }
 
 /* Variables of the program that are no options. */
-static const char *const other_variables[] = {"LONGLEAF_MODELS", "LONGLEAF_PASSWORD", "LONGLEAF_ISA"};
+static const char *const other_variables[] = {"LONGLEAF_MODELS", "LONGLEAF_PASSWORD", "LONGLEAF_ISA",
+                                              "LONGLEAF_PLUGINS", "LONGLEAF_CUDA_GRAPHS"};
 
 static bool variable_known(const char *name)
 {

@@ -4,6 +4,7 @@
 #include "cpu/host.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -189,6 +190,23 @@ void host_gather_outputs(struct backend *backend, const struct tensor *in, struc
         return;
     for (int64_t i = 0; i < host->step->output_count; i++)
         memmove(tensor_row(out, i), tensor_row(in, host->step->outputs[i]), (size_t)in->cols * sizeof(float));
+}
+
+void host_greatest(struct backend *backend, const struct tensor *in, int32_t *ret)
+{
+    struct host *host = host_of(backend);
+    if (host_stopped(host) || !host_check_rows(host, "greatest", in, in->rows, in->cols))
+        return;
+    for (int64_t row = 0; row < in->rows; row++) {
+        const float *x = tensor_row(in, row);
+        float most = -INFINITY;
+        ret[row] = -1;
+        for (int64_t i = 0; i < in->cols; i++)
+            if (x[i] > most) {
+                most = x[i];
+                ret[row] = (int32_t)i;
+            }
+    }
 }
 
 ll_status host_cache_copy(struct backend *backend, const struct backend_cache *cache, int32_t from,

@@ -39,6 +39,7 @@ void host_begin(struct backend *backend, const struct backend_step *step, const 
 ll_status host_end(struct backend *backend, ll_error *error);
 ll_status host_read(struct backend *backend, const struct tensor *tensor, float *host, ll_error *error);
 void host_gather_outputs(struct backend *backend, const struct tensor *in, struct tensor *out);
+void host_greatest(struct backend *backend, const struct tensor *in, int32_t *ret);
 ll_status host_cache_copy(struct backend *backend, const struct backend_cache *cache, int32_t from,
                           int32_t to, ll_error *error);
 

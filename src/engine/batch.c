@@ -119,11 +119,12 @@ static ll_status open_pool(struct batch *b, ll_error *error)
 
 static ll_status compute_prefix(struct batch *b, ll_error *error)
 {
+    size_t most = (size_t)forward_rows(engine_backend(model_engine(b->model)));
     while ((size_t)b->prefix.length < b->options->shared) {
         size_t at = (size_t)b->prefix.length, left = b->options->shared - at;
-        size_t rows = left < FORWARD_MAX_ROWS ? left : FORWARD_MAX_ROWS;
+        size_t rows = left < most ? left : most;
         struct step_part part = {&b->prefix, b->requests[0].tokens + at, (int64_t)rows, STEP_NO_OUTPUT};
-        LL_TRY(step_run(b->model, b->pool, &part, 1, b->options->context, cancel_of(b), NULL, error));
+        LL_TRY(step_run(b->model, b->pool, &part, 1, b->options->context, cancel_of(b), NULL, NULL, error));
     }
     return LL_OK;
 }
@@ -202,7 +203,7 @@ static ll_status start_waiting(struct batch *b, ll_error *error)
 static size_t plan_step(struct batch *b, struct step_part *parts, struct slot **owners)
 {
     size_t count = 0;
-    int64_t room = FORWARD_MAX_ROWS;
+    int64_t room = forward_rows(engine_backend(model_engine(b->model)));
     for (int prompts = 0; prompts < 2; prompts++)
         for (size_t i = 0; i < b->width && room > 0; i++) {
             struct slot *slot = &b->slots[i];
@@ -233,10 +234,9 @@ static bool goes_on(struct batch *b, struct slot *slot, ll_finish *finish)
     return false;
 }
 
-static ll_status take_token(struct batch *b, struct slot *slot, const float *logits, ll_error *error)
+static ll_status take_token(struct batch *b, struct slot *slot, ll_token token, ll_error *error)
 {
     ll_finish finish;
-    ll_token token = sampler_pick(slot->sampler, logits, slot->tokens.ids, slot->tokens.count);
     if (token < 0)
         return error_set(error, LL_FORMAT, "batch",
                          "the model's output is not a number; its file may be damaged");
@@ -257,10 +257,18 @@ static ll_status run_step(struct batch *b, bool *ret_idle, ll_error *error)
     *ret_idle = count == 0;
     if (count == 0)
         return LL_OK;
-    LL_TRY(step_run(b->model, b->pool, parts, count, b->options->context, cancel_of(b), b->logits, error));
+    ll_token picked[MAX_WIDTH];
+    bool plain = sampler_is_plain(owners[0]->sampler); /* one sampling for all */
+    LL_TRY(step_run(b->model, b->pool, parts, count, b->options->context, cancel_of(b),
+                    plain ? NULL : b->logits, plain ? picked : NULL, error));
     for (size_t i = 0; i < count; i++)
-        if (parts[i].outputs != STEP_NO_OUTPUT)
-            LL_TRY(take_token(b, owners[i], b->logits + output++ * b->vocabulary, error));
+        if (parts[i].outputs != STEP_NO_OUTPUT) {
+            struct slot *slot = owners[i];
+            if (!plain)
+                picked[output] = sampler_pick(slot->sampler, b->logits + output * b->vocabulary,
+                                              slot->tokens.ids, slot->tokens.count);
+            LL_TRY(take_token(b, slot, picked[output++], error));
+        }
     return LL_OK;
 }
 

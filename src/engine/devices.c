@@ -16,9 +16,11 @@ static void note(struct devices *devices, const char *text)
         snprintf(devices->notes[devices->note_count++], sizeof devices->notes[0], "%s", text);
 }
 
+/* Where the plug-ins are installed, or where the environment says (a build that is not installed yet). */
 static const char *default_folder(void)
 {
-    return LL_PKGLIBDIR;
+    const char *given = getenv("LONGLEAF_PLUGINS");
+    return given && *given ? given : LL_PKGLIBDIR;
 }
 
 /* LL_OK, or the reason in error. */

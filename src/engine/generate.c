@@ -11,7 +11,7 @@
 #include "model/hparams.h"
 #include "text/stream.h"
 
-enum { MAX_CHOICES = 100 };
+enum { MAX_CHOICES = 100, NOT_COMPUTED = -2 };
 
 struct generation {
     ll_session *session;
@@ -21,6 +21,8 @@ struct generation {
     struct text_stream stream;
     const ll_run *run;
     size_t max_tokens, index;
+    bool plain;    /* the greatest logit is what is picked: the device says which */
+    ll_token next; /* that one, when plain and computed; else NOT_COMPUTED */
     bool finished;
     ll_finish finish;
 };
@@ -92,7 +94,10 @@ static ll_status next_token(struct generation *g, ll_error *error)
     size_t history_count, vocabulary;
     const float *logits = ll_session_logits(g->session, &vocabulary);
     const ll_token *history = ll_session_tokens(g->session, &history_count);
-    ll_token token = sampler_pick(g->sampler, logits, history, history_count);
+    ll_token token = g->next;
+    if (token == NOT_COMPUTED)
+        token = sampler_pick(g->sampler, logits, history, history_count);
+    g->next = NOT_COMPUTED;
     if (token < 0)
         return error_set(error, LL_FORMAT, "generate",
                          "the model's output is not a number after %zu tokens; its file may be damaged",
@@ -112,7 +117,9 @@ static ll_status next_token(struct generation *g, ll_error *error)
 static ll_status compute(struct generation *g, bool decoding, ll_error *error)
 {
     bool cancelled = g->run && cancel_requested(g->run->cancel);
-    ll_status status = cancelled ? LL_CANCELLED : session_compute(g->session, g->run, decoding, error);
+    ll_status status = cancelled
+                           ? LL_CANCELLED
+                           : session_compute(g->session, g->run, decoding, g->plain ? &g->next : NULL, error);
     if (status != LL_CANCELLED)
         return status;
     end_with(g, LL_FINISH_CANCELLED);
@@ -145,7 +152,7 @@ static ll_status generate(struct generation *g, ll_error *error)
 ll_status ll_generate(ll_session *session, const ll_sampling *given, size_t max_tokens, const ll_run *run,
                       ll_finish *ret, ll_error *error)
 {
-    struct generation g = {.session = session, .run = run, .max_tokens = max_tokens};
+    struct generation g = {.session = session, .run = run, .max_tokens = max_tokens, .next = NOT_COMPUTED};
     OPTIONS_READ(g.sampling, given, ll_sampling_init, error);
     LL_TRY(run_check(run, error));
     LL_TRY(session_enter(session, error));
@@ -153,6 +160,7 @@ ll_status ll_generate(ll_session *session, const ll_sampling *given, size_t max_
     g.tokenizer = model_tokenizer(model);
     ll_status status = sampler_open(&g.sampling, (size_t)model_hparams(model)->vocabulary, &g.sampler, error);
     text_stream_init(&g.stream, g.sampling.stop, g.sampling.stop_count);
+    g.plain = status == LL_OK && sampler_is_plain(g.sampler) && g.sampling.choices == 0;
     if (status == LL_OK)
         status = generate(&g, error);
     text_stream_fini(&g.stream);

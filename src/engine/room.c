@@ -10,6 +10,7 @@
 #include "engine/model.h"
 #include "memory/estimate.h"
 #include "memory/footprint.h"
+#include "model/forward.h"
 
 enum { LEAST_CONTEXT = 512 };
 
@@ -31,6 +32,7 @@ static struct footprint_request load_request(const ll_engine *engine, const stru
     request.device.block_tokens = backend->block_tokens;
     request.device.activation = backend->activation;
     request.device.residual = backend->residual;
+    request.device.rows = forward_rows(backend);
     return request;
 }
 

@@ -111,6 +111,11 @@ void sampler_close(struct sampler *s)
     mem_free(s);
 }
 
+bool sampler_is_plain(const struct sampler *s)
+{
+    return !s->heap && !s->logits;
+}
+
 /* ---- random numbers: SplitMix64 (Steele, Lea, Flood 2014) ---- */
 
 static double next_uniform(struct sampler *s)

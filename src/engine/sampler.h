@@ -15,6 +15,8 @@ ll_status sampler_open(const ll_sampling *sampling, size_t vocabulary, struct sa
 void sampler_close(struct sampler *sampler);
 /* history: all tokens so far, for the penalties. -1 when the logits are not numbers. */
 ll_token sampler_pick(struct sampler *sampler, const float *logits, const ll_token *history, size_t count);
+/* Whether it always picks the greatest logit, whatever came before. */
+bool sampler_is_plain(const struct sampler *sampler);
 /* The untouched distribution at this position: *ret_logprob of token, and the best alternatives. */
 void sampler_choices(const float *logits, size_t vocabulary, ll_token token, float *ret_logprob,
                      ll_choice *choices, size_t count);

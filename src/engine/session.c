@@ -219,24 +219,27 @@ static void report_prefill(const ll_run *run, uint64_t done, uint64_t total)
     run->on_progress(run->user, &progress);
 }
 
-ll_status session_compute(ll_session *s, const ll_run *run, bool decoding, ll_error *error)
+ll_status session_compute(ll_session *s, const ll_run *run, bool decoding, ll_token *greatest,
+                          ll_error *error)
 {
     /* After a rewind or a cancel the logits in memory are another place's: the last token again. */
     if (!s->logits_valid && (size_t)s->table.length == s->tokens.count)
         forget_computed(s, s->tokens.count - 1);
     size_t first = (size_t)s->table.length, total = s->tokens.count - first;
+    size_t most = (size_t)forward_rows(engine_backend(model_engine(s->model)));
     while ((size_t)s->table.length < s->tokens.count) {
         size_t at = (size_t)s->table.length, left = s->tokens.count - at;
-        size_t count = left < FORWARD_MAX_ROWS ? left : FORWARD_MAX_ROWS;
+        size_t count = left < most ? left : most;
         struct step_part part = {&s->table, s->tokens.ids + at, (int64_t)count,
                                  count == left ? STEP_LAST_OUTPUT : STEP_NO_OUTPUT};
         double start = clock_seconds();
-        LL_TRY(step_run(s->model, s->pool, &part, 1, s->context, run ? run->cancel : NULL, s->logits, error));
+        LL_TRY(step_run(s->model, s->pool, &part, 1, s->context, run ? run->cancel : NULL,
+                        greatest ? NULL : s->logits, greatest, error));
         update_stats(s, count, decoding, clock_seconds() - start);
         if (!decoding)
             report_prefill(run, at + count - first, total);
     }
-    s->logits_valid = true;
+    s->logits_valid = !greatest;
     return LL_OK;
 }
 
@@ -268,7 +271,7 @@ static ll_status append_and_compute(ll_session *s, const ll_token *tokens, size_
 {
     for (size_t i = 0; i < count; i++)
         LL_TRY(session_append(s, tokens[i], error));
-    return session_compute(s, run, false, error);
+    return session_compute(s, run, false, NULL, error);
 }
 
 static ll_status sync(ll_session *s, const ll_token *tokens, size_t count, const ll_run *run, ll_error *error)
@@ -351,7 +354,7 @@ static ll_status score_rows(ll_session *s, const ll_token *tokens, size_t count,
         struct step_part part = {&s->table, tokens + at, (int64_t)rows, STEP_ALL_OUTPUTS};
         double start = clock_seconds();
         LL_TRY(step_run(s->model, s->pool, &part, 1, s->context, run ? run->cancel : NULL, s->score_logits,
-                        error));
+                        NULL, error));
         update_stats(s, rows, false, clock_seconds() - start);
         for (size_t i = 0; i < rows; i++)
             row(user, at + i, s->score_logits + i * vocabulary);

@@ -17,8 +17,9 @@ size_t session_context(const ll_session *session);
 /* Puts a token on the timeline without computing it. */
 ll_status session_append(ll_session *session, ll_token token, ll_error *error);
 /* Computes all of the timeline (one token at least) that is not computed yet; the logits are those after its
- * last token. */
-ll_status session_compute(ll_session *session, const ll_run *run, bool decoding, ll_error *error);
+ * last token. greatest, when not NULL, gets the best token there instead, and no logits are copied. */
+ll_status session_compute(ll_session *session, const ll_run *run, bool decoding, ll_token *greatest,
+                          ll_error *error);
 /* What a snapshot holds of a session; borrowed. */
 struct session_state {
     struct block_pool *pool;

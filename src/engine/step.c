@@ -38,7 +38,8 @@ static ll_status fill(ll_model *model, struct block_pool *pool, const struct ste
     uint64_t growth = 0;
     for (size_t i = 0; i < count; i++)
         total += parts[i].count;
-    if (count > FORWARD_MAX_ROWS || total > FORWARD_MAX_ROWS)
+    int64_t most = forward_rows(engine_backend(model_engine(model)));
+    if (count > (size_t)most || total > most)
         return error_set(error, LL_INTERNAL, "step", "a step of %zu sequences and %lld tokens", count,
                          (long long)total);
     for (size_t i = 0; i < count; i++)
@@ -56,7 +57,8 @@ static ll_status fill(ll_model *model, struct block_pool *pool, const struct ste
 }
 
 ll_status step_run(ll_model *model, struct block_pool *pool, const struct step_part *parts, size_t count,
-                   size_t context, const ll_cancel *cancel, float *logits, ll_error *error)
+                   size_t context, const ll_cancel *cancel, float *logits, ll_token *greatest,
+                   ll_error *error)
 {
     struct step_rows rows;
     rows.step = (struct backend_step){0};
@@ -64,7 +66,7 @@ ll_status step_run(ll_model *model, struct block_pool *pool, const struct step_p
     ll_status status = fill(model, pool, parts, count, &rows, error);
     if (status == LL_OK)
         status = forward_run(model_forward(model), &rows.step, blocks_caches(pool), (int64_t)context, cancel,
-                             logits, error);
+                             logits, greatest, error);
     for (size_t i = 0; i < count && status == LL_OK; i++)
         block_table_advance(parts[i].table, parts[i].count);
     engine_unlock(model_engine(model));

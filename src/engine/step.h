@@ -16,10 +16,11 @@ struct step_part { /* count new tokens of one sequence, following its table's le
     enum step_outputs outputs;
 };
 
-/* At most FORWARD_MAX_ROWS tokens in all. logits: [outputs in all, vocabulary], parts in order. On
- * success the tables have advanced; context: what the sequences may hold; on failure they hold what they held
- * before. Takes the engine's lock. */
+/* At most forward_rows() tokens in all. logits: [outputs in all, vocabulary], greatest: [outputs in all],
+ * parts in order; either may be NULL. context: what the sequences may hold. On success the tables have
+ * advanced; on failure they hold what they held before. Takes the engine's lock. */
 ll_status step_run(ll_model *model, struct block_pool *pool, const struct step_part *parts, size_t count,
-                   size_t context, const ll_cancel *cancel, float *logits, ll_error *error);
+                   size_t context, const ll_cancel *cancel, float *logits, ll_token *greatest,
+                   ll_error *error);
 
 #endif

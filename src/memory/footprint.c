@@ -134,7 +134,7 @@ static uint64_t working_bytes(const struct model_hparams *h, const struct invent
 {
     uint64_t columns = (uint64_t)inventory->widest, scratch = 0, shared = 0;
     uint64_t rows = larger(times(r->context, r->sequences), 1);
-    rows = rows < FORWARD_MAX_ROWS ? rows : FORWARD_MAX_ROWS; /* of the largest step */
+    rows = rows < (uint64_t)r->device.rows ? rows : (uint64_t)r->device.rows; /* of the largest step */
     uint64_t product = inventory->quantized ? columns * LANES * (2 * PANELS_AT_ONCE + 1)
                                             : columns * LANES * sizeof(float) * 2;
     for (int i = 0; i < h->layers; i++)
@@ -170,10 +170,11 @@ static void count_naive(const struct model_hparams *h, const struct inventory *i
 struct footprint_device footprint_device(ll_device_kind kind, int threads)
 {
     struct footprint_device device = {kind, threads > 0 ? threads : workers_default_count(), 64, DT_F32,
-                                      DT_F32};
+                                      DT_F32, FORWARD_ROWS};
     if (kind == LL_CUDA) {
         device.block_tokens = 128;
         device.activation = DT_BF16;
+        device.rows = FORWARD_MAX_ROWS;
     }
     return device;
 }
@@ -189,8 +190,9 @@ void footprint_compute(const struct model_hparams *h, const struct inventory *in
         add(footprint_weights(&inventory->whole, r->precision, r->device.kind), position_bytes(h));
     need.bytes[LL_WEIGHTS] = add(need.bytes[LL_WEIGHTS], inventory->unknown_bytes);
     count_cache(h, r, &need);
-    need.bytes[LL_SCRATCH] = add(forward_step_bytes(h, r->device.residual, r->device.activation),
-                                 cpu ? working_bytes(h, inventory, r) : 0);
+    need.bytes[LL_SCRATCH] =
+        add(forward_step_bytes(h, r->device.residual, r->device.activation, r->device.rows),
+            cpu ? working_bytes(h, inventory, r) : 0);
     need.bytes[LL_LOGITS] = add(forward_output_bytes(&shape, r->device.activation, (int64_t)r->sequences),
                                 times(times(vocabulary, sizeof(float)), r->sequences));
     need.bytes[LL_PROGRAM] =

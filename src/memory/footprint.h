@@ -14,6 +14,7 @@ struct footprint_device {
     int threads;      /* of the CPU */
     int block_tokens; /* of the KV cache */
     enum dtype activation, residual;
+    int64_t rows; /* of the largest step */
 };
 
 struct footprint_request {

@@ -20,7 +20,7 @@ struct forward {
     uint64_t output_bytes;
     int64_t output_capacity;
     bool beyond; /* this step's sessions are longer than the training before scaling */
-    /* [FORWARD_MAX_ROWS, n]; views with the step's rows are made for each pass */
+    /* [forward_rows(), n]; views with the step's rows are made for each pass */
     struct tensor x;        /* residual stream, n = width */
     struct tensor h;        /* what a product reads or a post-norm works on, n = width */
     struct tensor qkv;      /* n = (heads + 2·kv_heads)·head_dim of the widest layer */
@@ -62,13 +62,20 @@ static void cut(char **at, struct tensor *tensor, enum dtype dtype, int64_t rows
     *at += tensor->stride * rows;
 }
 
-uint64_t forward_step_bytes(const struct model_hparams *h, enum dtype residual, enum dtype activation)
+int64_t forward_rows(const struct backend *backend)
+{
+    int rows = backend->step_rows > 0 ? backend->step_rows : FORWARD_ROWS;
+    return rows < FORWARD_MAX_ROWS ? rows : FORWARD_MAX_ROWS;
+}
+
+uint64_t forward_step_bytes(const struct model_hparams *h, enum dtype residual, enum dtype activation,
+                            int64_t rows)
 {
     uint64_t row = row_bytes(residual, h->width) + row_bytes(activation, h->width) +
                    row_bytes(activation, qkv_columns(h)) +
                    row_bytes(activation, (int64_t)h->max_heads * h->head_dim) +
                    row_bytes(activation, gate_columns(h)) + row_bytes(activation, h->max_ffn);
-    return row * FORWARD_MAX_ROWS;
+    return row * (uint64_t)rows;
 }
 
 uint64_t forward_output_bytes(const struct model_hparams *h, enum dtype activation, int64_t outputs)
@@ -100,20 +107,22 @@ ll_status forward_open(struct backend *backend, const struct model_hparams *hpar
     if (!f)
         return error_nomem(error, "forward", sizeof *f);
     *f = (struct forward){.backend = backend, .table = backend->table, .hparams = hparams, .params = params};
-    f->scratch_bytes = forward_step_bytes(hparams, backend->residual, backend->activation);
+    f->scratch_bytes =
+        forward_step_bytes(hparams, backend->residual, backend->activation, forward_rows(backend));
     ll_status status = f->table->memory_new(backend, MEMORY_SCRATCH, f->scratch_bytes, &f->scratch, error);
     if (status != LL_OK) {
         mem_free(f);
         return status;
     }
+    int64_t rows = forward_rows(backend);
     char *at = f->scratch;
-    cut(&at, &f->x, backend->residual, FORWARD_MAX_ROWS, hparams->width);
-    cut(&at, &f->h, backend->activation, FORWARD_MAX_ROWS, hparams->width);
-    cut(&at, &f->qkv, backend->activation, FORWARD_MAX_ROWS, qkv_columns(hparams));
-    cut(&at, &f->attended, backend->activation, FORWARD_MAX_ROWS,
+    cut(&at, &f->x, backend->residual, rows, hparams->width);
+    cut(&at, &f->h, backend->activation, rows, hparams->width);
+    cut(&at, &f->qkv, backend->activation, rows, qkv_columns(hparams));
+    cut(&at, &f->attended, backend->activation, rows,
         (int64_t)hparams->max_heads * hparams->head_dim);
-    cut(&at, &f->gate, backend->activation, FORWARD_MAX_ROWS, gate_columns(hparams));
-    cut(&at, &f->up, backend->activation, FORWARD_MAX_ROWS, hparams->max_ffn);
+    cut(&at, &f->gate, backend->activation, rows, gate_columns(hparams));
+    cut(&at, &f->up, backend->activation, rows, hparams->max_ffn);
     *ret = f;
     return LL_OK;
 }
@@ -284,7 +293,7 @@ static void run_layer(struct forward *f, int i, const struct backend_cache *cach
     add_to_residual(f, &inner, &layer->down, &layer->ffn_post_norm, h, x);
 }
 
-static void run_outputs(struct forward *f, int64_t outputs, const struct tensor *x)
+static void run_outputs(struct forward *f, int64_t outputs, const struct tensor *x, ll_token *greatest)
 {
     struct tensor last = tensor_rows(&f->last, 0, outputs), logits = tensor_rows(&f->logits, 0, outputs);
     f->table->gather_outputs(f->backend, x, &last);
@@ -293,12 +302,15 @@ static void run_outputs(struct forward *f, int64_t outputs, const struct tensor 
     f->table->products(f->backend, &last, &to, 1);
     if (f->hparams->final_softcap > 0.0f)
         f->table->softcap(f->backend, &logits, f->hparams->final_softcap);
+    if (greatest)
+        f->table->greatest(f->backend, &logits, greatest);
 }
 
 ll_status forward_run(struct forward *f, const struct backend_step *step, const struct backend_cache *caches,
-                      int64_t context, const ll_cancel *cancel, float *logits, ll_error *error)
+                      int64_t context, const ll_cancel *cancel, float *logits, ll_token *greatest,
+                      ll_error *error)
 {
-    if (step->rows < 1 || step->rows > FORWARD_MAX_ROWS)
+    if (step->rows < 1 || step->rows > forward_rows(f->backend))
         return error_set(error, LL_INTERNAL, "forward", "a step of %lld rows", (long long)step->rows);
     LL_TRY(reserve_outputs(f, step->output_count, error));
     f->beyond = (double)context > f->hparams->rotary[0].original;
@@ -310,7 +322,7 @@ ll_status forward_run(struct forward *f, const struct backend_step *step, const 
     for (int i = 0; i < f->hparams->layers && !cancel_requested(cancel); i++)
         run_layer(f, i, &caches[i], &x, &h);
     if (step->output_count > 0 && !cancel_requested(cancel))
-        run_outputs(f, step->output_count, &x);
+        run_outputs(f, step->output_count, &x, greatest);
     LL_TRY(f->table->end(f->backend, error));
     if (cancel_requested(cancel)) /* the loop may have been left between two operations */
         return error_set(error, LL_CANCELLED, "forward", "cancelled");

@@ -98,6 +98,17 @@ static void report_progress(struct loader *l, uint64_t bytes)
     l->run->on_progress(l->run->user, &progress);
 }
 
+/* The memory owned last is the weight's: preparing may have moved it. */
+static ll_status prepare(struct loader *l, struct tensor *weight)
+{
+    const void *before = weight->data;
+    LL_TRY(l->backend->table->prepare_weight(l->backend, weight, l->error));
+    if (weight->data != before)
+        l->params->owned[l->params->owned_count - 1] =
+            (struct params_memory){weight->data, (uint64_t)(weight->rows * weight->stride)};
+    return LL_OK;
+}
+
 static ll_status load_matrix(struct loader *l, enum need need, const char *name, int64_t rows, int64_t cols,
                              struct tensor *ret)
 {
@@ -117,7 +128,7 @@ static ll_status load_matrix(struct loader *l, enum need need, const char *name,
     matrix.data = mapped.write; /* never written: weights are read-only to every operation */
     if (!l->backend->host_memory)
         LL_TRY(place(l, tensor->data, tensor->bytes, &matrix.data));
-    LL_TRY(l->backend->table->prepare_weight(l->backend, &matrix, l->error));
+    LL_TRY(prepare(l, &matrix));
     report_progress(l, tensor->bytes);
     if (l->run && cancel_requested(l->run->cancel))
         return error_set(l->error, LL_CANCELLED, "model", "loading was cancelled");

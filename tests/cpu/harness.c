@@ -50,6 +50,11 @@ void close_backend(struct backend *backend)
     backend->table->close(backend);
 }
 
+void harness_seed(uint64_t seed)
+{
+    unit_random_state = seed;
+}
+
 float random_float(void)
 {
     return (float)((double)(unit_random() >> 11) / 4503599627370496.0 - 1);

@@ -16,6 +16,8 @@ struct backend *open_fast(const char *set, int threads); /* NULL: the best that 
 struct backend *open_reference(void);
 void close_backend(struct backend *backend);
 
+/* The generator of these helpers; each source file has one of its own, and unit_seed sets its own file's. */
+void harness_seed(uint64_t seed);
 float random_float(void);             /* -1 … 1 */
 float random_normal(void);
 /* Random numbers, a few of them large; a stride wider than the row. Freed with matrix_free. */

@@ -440,6 +440,7 @@ static void dropped_blocks_are_not_seen(void **state)
 int main(void)
 {
     unit_seed();
+    harness_seed(unit_random());
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ragged_batches_agree_with_the_plain_backend_and_with_their_parts),
         cmocka_unit_test(reach_changes_nothing_beyond_its_promise),

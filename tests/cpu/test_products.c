@@ -322,6 +322,7 @@ static void a_weight_of_another_width_fails_the_step(void **state)
 int main(void)
 {
     unit_seed();
+    harness_seed(unit_random());
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_type_agrees_with_the_plain_backend),
         cmocka_unit_test(results_do_not_depend_on_rows_or_threads),

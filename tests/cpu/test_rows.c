@@ -269,6 +269,7 @@ static void an_unknown_instruction_set_is_refused(void **state)
 int main(void)
 {
     unit_seed();
+    harness_seed(unit_random());
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(norms_agree_with_the_plain_backend),
         cmocka_unit_test(rotation_agrees_with_the_plain_backend),

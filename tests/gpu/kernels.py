@@ -28,11 +28,17 @@ class Call(c.Structure):
                 ("parts", c.c_void_p), ("part_count", c.c_int), ("partial", c.c_void_p), ("tickets", c.c_void_p)]
 
 
-class CacheCall(c.Structure):
-    _fields_ = [("dtype", c.c_int), ("kv_heads", c.c_int), ("head_dim", c.c_int), ("k_rows", c.c_void_p),
-                ("v_rows", c.c_void_p), ("k_stride", c.c_int64), ("v_stride", c.c_int64), ("k", c.c_void_p),
-                ("v", c.c_void_p), ("k_norms", c.c_void_p), ("pages", c.c_void_p), ("sequences", c.c_void_p),
-                ("sequence_count", c.c_int), ("max_rows", c.c_int)]
+class Turn(c.Structure):
+    _fields_ = [("turns", c.c_void_p), ("rotary_dim", c.c_int), ("adjacent", c.c_bool)]
+
+
+class PlaceCall(c.Structure):
+    _fields_ = [("in_type", c.c_int), ("heads", c.c_int), ("kv_heads", c.c_int), ("head_dim", c.c_int),
+                ("q", c.c_void_p), ("k", c.c_void_p), ("v", c.c_void_p), ("q_stride", c.c_int64),
+                ("k_stride", c.c_int64), ("v_stride", c.c_int64), ("q_turn", Turn), ("k_turn", Turn),
+                ("q_out", c.c_void_p), ("q_out_stride", c.c_int64), ("q_type", c.c_int), ("cache_type", c.c_int),
+                ("k_pages", c.c_void_p), ("v_pages", c.c_void_p), ("k_norms", c.c_void_p), ("pages", c.c_void_p),
+                ("sequences", c.c_void_p), ("sequence_count", c.c_int), ("max_rows", c.c_int)]
 
 
 class Shape(c.Structure):
@@ -83,10 +89,12 @@ class Attention:
         self.slopes = slopes(self.heads) if alibi else None
         self.sequences, everything = device_bytes(new), device_bytes(whole)
         code = BF16 if q.dtype == torch.bfloat16 else F16
-        fill = CacheCall(code, self.kv_heads, dim, k.data_ptr(), v.data_ptr(), k.stride(0), v.stride(0), self.k.data_ptr(),
-                         self.v.data_ptr(), self.norms.data_ptr(), self.pages.data_ptr(), everything.data_ptr(), count,
-                         max(s + r for s, r in sequences))
-        self.check(lib.cache_write(c.byref(fill), self.stream()))
+        fill = PlaceCall(in_type=code, cache_type=code, kv_heads=self.kv_heads, head_dim=dim, k=k.data_ptr(),
+                         v=v.data_ptr(), k_stride=k.stride(0), v_stride=v.stride(0), k_pages=self.k.data_ptr(),
+                         v_pages=self.v.data_ptr(), k_norms=self.norms.data_ptr(), pages=self.pages.data_ptr(),
+                         sequences=everything.data_ptr(), sequence_count=count,
+                         max_rows=max(s + r for s, r in sequences))
+        self.check(lib.place(c.byref(fill), self.stream()))
         torch.cuda.synchronize()
         call = Call(dtype=code, out_type=code, cache_type=code, heads=self.heads, kv_heads=self.kv_heads, head_dim=dim, scale=1 / math.sqrt(dim),
                     window=window, sinks=sinks, slopes=self.slopes.data_ptr() if alibi else None, reach=reach,

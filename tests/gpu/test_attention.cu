@@ -4,6 +4,8 @@
  * usage: test_attention [SEED [WORDS…]]     TAP on stdout; only cases whose name holds all the words. */
 #include "gpu/check.cuh"
 
+#include "cuda/place.h"
+
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -111,21 +113,21 @@ struct fixture {
             }
             device_array<attention_sequence> where(part);
             int64_t stride = static_cast<int64_t>(test.kv_heads) * test.head_dim;
-            cache_call call = {test.dtype,
-                               test.kv_heads,
-                               test.head_dim,
-                               k_rows.data,
-                               v_rows.data,
-                               stride,
-                               stride,
-                               k.data,
-                               v.data,
-                               norms.data,
-                               all_pages.data,
-                               where.data,
-                               static_cast<int>(part.size()),
-                               most};
-            CUDA_CHECK(cache_write(&call, nullptr));
+            place_call call = {};
+            call.in_type = call.cache_type = test.dtype;
+            call.kv_heads = test.kv_heads;
+            call.head_dim = test.head_dim;
+            call.k = k_rows.data;
+            call.v = v_rows.data;
+            call.k_stride = call.v_stride = stride;
+            call.k_pages = k.data;
+            call.v_pages = v.data;
+            call.k_norms = norms.data;
+            call.pages = all_pages.data;
+            call.sequences = where.data;
+            call.sequence_count = static_cast<int>(part.size());
+            call.max_rows = most;
+            CUDA_CHECK(place(&call, nullptr));
             CUDA_CHECK(cudaDeviceSynchronize());
         }
     }

@@ -206,7 +206,7 @@ static void run_a_step(struct loaded *l, ll_error *error)
         block_table_reserve(pool, &table, 5, error) == LL_OK) {
         struct backend_sequence sequence = {0, 5, 0, table.blocks, (int64_t)table.count};
         struct backend_step step = {5, tokens, positions, &sequence, 1, outputs, 1};
-        forward_run(forward, &step, blocks_caches(pool), 256, NULL, logits, error);
+        forward_run(forward, &step, blocks_caches(pool), 256, NULL, logits, NULL, error);
     }
     block_table_fini(pool, &table);
     blocks_close(pool);

@@ -144,5 +144,6 @@ const struct backend_table cpu_backend = {
     .clamp = fast_clamp,
     .softcap = fast_softcap,
     .gather_outputs = host_gather_outputs,
+    .greatest = host_greatest,
     .cache_copy = host_cache_copy,
 };

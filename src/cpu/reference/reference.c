@@ -64,5 +64,6 @@ const struct backend_table reference_backend = {
     .clamp = reference_clamp,
     .softcap = reference_softcap,
     .gather_outputs = host_gather_outputs,
+    .greatest = host_greatest,
     .cache_copy = host_cache_copy,
 };
