@@ -194,10 +194,20 @@ static bool composes(const char *rule)
     return strstr(rule, "qwen2") || strstr(rule, "mpt") || strstr(rule, "olmo") || strstr(rule, "command-r");
 }
 
+static bool is_ascii(const char *text)
+{
+    while (*text && !(*text & 0x80))
+        text++;
+    return !*text;
+}
+
+/* A user's token (4) is spelt as it stands: where it holds a byte's letter, and a merge makes it, what comes
+ * back is the letter. */
 static bool spells_bytes(const struct lines *lines)
 {
     for (size_t i = 0; i < lines->count; i++)
-        if (lines->kinds[i] == 2 || lines->kinds[i] == 5)
+        if (lines->kinds[i] == 2 || lines->kinds[i] == 5 ||
+            (lines->kinds[i] == 4 && !is_ascii(lines->tokens[i])))
             return false;
     return lines->rule[0] == 'B' && !composes(lines->rule + 1);
 }

@@ -49,4 +49,8 @@ for file in $(c_sources) $(scripts); do
     [ -z "$(tail -c 1 "$file")" ] || echo "$file"
 done > "$tap_note"
 quiet "every file ends with a newline"
+
+grep -nE '^(<<<<<<<|>>>>>>>) ' $(c_sources) $(scripts) README.md NEWS.md CONTRIBUTING.md configure.ac Makefile.am \
+    > "$tap_note" 2> /dev/null
+quiet "no file holds the marks of a merge that was left undone"
 tap_done
