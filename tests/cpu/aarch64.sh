@@ -5,6 +5,8 @@
 # with plain Advanced SIMD, one with dot products, one with int8 matrix products. What they time means nothing.
 . "$top_srcdir/tests/tap.sh"
 
+# shellcheck disable=SC2154 # make check exports it
+[ -z "$ll_sanitizers" ] || tap_skip_all "what it compiles takes no sanitizers; the plain build runs it"
 cc=${LONGLEAF_AARCH64_CC:-aarch64-linux-gnu-gcc}
 qemu=${LONGLEAF_AARCH64_RUN:-qemu-aarch64}
 command -v "$cc" > /dev/null || tap_skip_all "$cc is not here (Debian package gcc-aarch64-linux-gnu)"

@@ -69,7 +69,7 @@ class Kernel:
             return f"ipc://{self.info['ip']}-{self.info[port]}"
         return f"tcp://{self.info['ip']}:{self.info[port]}"
 
-    def socket(self, kind, port, identity=None):
+    def socket(self, kind, port, identity=None, reconnects=True):
         made = self.context.socket(kind)
         made.linger = 0
         made.rcvhwm = 0
@@ -78,6 +78,8 @@ class Kernel:
             made.curve_serverkey = self.curve.encode()
         if identity:
             made.setsockopt(zmq.IDENTITY, identity)
+        if not reconnects:
+            made.reconnect_ivl = -1
         made.connect(self.endpoint(port))
         return made
 
@@ -109,15 +111,15 @@ class Kernel:
 class Client:
     """Shell, control, stdin and iopub of one front end."""
 
-    def __init__(self, kernel, topic=b"", identity=None):
+    def __init__(self, kernel, topic=b"", identity=None, reconnects=True):
         self.kernel = kernel
         self.session = uuid.uuid4().hex
         identity = identity or self.session.encode()  # the same on all channels: questions find their way by it
         self.iopub = kernel.socket(zmq.SUB, "iopub_port")
         self.iopub.setsockopt(zmq.SUBSCRIBE, topic)
-        self.shell = kernel.socket(zmq.DEALER, "shell_port", identity)
-        self.control = kernel.socket(zmq.DEALER, "control_port", identity)
-        self.stdin = kernel.socket(zmq.DEALER, "stdin_port", identity)
+        self.shell = kernel.socket(zmq.DEALER, "shell_port", identity, reconnects)
+        self.control = kernel.socket(zmq.DEALER, "control_port", identity, reconnects)
+        self.stdin = kernel.socket(zmq.DEALER, "stdin_port", identity, reconnects)
         self.raw = None  # the frames of the last message received
         if topic == b"":
             self.welcome = self.receive(self.iopub)
