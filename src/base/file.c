@@ -149,7 +149,12 @@ static int create_beside(const char *path, mode_t mode, struct strbuf *name)
 
 ll_status file_writer_open(struct file_writer *writer, const char *path, bool secret, ll_error *error)
 {
-    *writer = (struct file_writer){.path = path};
+    struct stat info;
+    *writer = (struct file_writer){.path = path, .fd = -1};
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        return S_ISDIR(info.st_mode)
+                   ? error_errno(error, "file", path, EISDIR)
+                   : error_set(error, LL_ARGUMENT, "file", "%s is no regular file; name another", path);
     writer->fd = create_beside(path, secret ? 0600 : 0666, &writer->temporary);
     if (writer->fd >= 0)
         return LL_OK;

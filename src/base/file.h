@@ -30,7 +30,8 @@ struct file_writer {
     struct strbuf temporary;
 };
 
-/* secret: only the owner may read the file. */
+/* secret: only the owner may read the file. A folder, device, pipe or socket at path is refused: the rename
+ * at the end would put a plain file in its place. */
 ll_status file_writer_open(struct file_writer *writer, const char *path, bool secret, ll_error *error);
 ll_status file_writer_put(struct file_writer *writer, const void *bytes, size_t length, ll_error *error);
 /* With LL_OK so far the file takes its place; else it goes. Gives the status so far, or its own failure. */

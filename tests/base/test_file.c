@@ -217,6 +217,27 @@ static void a_write_that_fails_leaves_the_old_file_and_no_other(void **state)
 }
 
 /* A file system of one megabyte, which only root may mount. */
+static void a_write_never_takes_the_place_of_what_is_no_plain_file(void **state)
+{
+    (void)state;
+    struct stat info;
+    ll_error error = {0};
+    assert_int_equal(mkfifo("pipe-to-keep", 0600), 0);
+    assert_int_equal(symlink("pipe-to-keep", "link-to-pipe"), 0);
+    assert_int_equal(mkdir("folder-to-keep", 0700), 0);
+    int before = files_here();
+    assert_int_equal(file_write("pipe-to-keep", "x", 1, &error), LL_ARGUMENT);
+    assert_non_null(strstr(error.text, "pipe-to-keep is no regular file"));
+    assert_int_equal(file_write("link-to-pipe", "x", 1, &error), LL_ARGUMENT);
+    assert_int_equal(file_write("folder-to-keep", "x", 1, &error), LL_IO);
+    assert_int_equal(files_here(), before);
+    assert_true(lstat("pipe-to-keep", &info) == 0 && S_ISFIFO(info.st_mode));
+    assert_true(lstat("link-to-pipe", &info) == 0 && S_ISLNK(info.st_mode));
+    unlink("link-to-pipe");
+    unlink("pipe-to-keep");
+    rmdir("folder-to-keep");
+}
+
 static void a_full_disk_is_an_error_and_the_old_file_stays(void **state)
 {
     static char big[4 << 20];
@@ -273,6 +294,7 @@ int main(void)
         cmocka_unit_test(waiting_for_a_silent_pipe_can_be_cancelled),
         cmocka_unit_test(a_write_replaces_the_whole_file_and_leaves_no_other),
         cmocka_unit_test(a_write_that_fails_leaves_the_old_file_and_no_other),
+        cmocka_unit_test(a_write_never_takes_the_place_of_what_is_no_plain_file),
         cmocka_unit_test(a_full_disk_is_an_error_and_the_old_file_stays),
     };
     return cmocka_run_group_tests(tests, enter, leave);
