@@ -301,8 +301,11 @@ ll_status hf_config_open(const char *path, struct hf_config *ret, ll_error *erro
     json_t *root = NULL;
     bool folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
     strbuf_printf(&name, folder ? "%s/config.json" : "%s", path);
-    ll_status status = name.failed ? error_nomem(error, "config.json", strlen(path))
-                                   : file_read(name.text, MOST_BYTES, NULL, &text, error);
+    ll_status status = name.failed ? error_nomem(error, "config.json", strlen(path)) : LL_OK;
+    if (status == LL_OK && stat(name.text, &info) == 0 && !S_ISREG(info.st_mode)) /* a pipe may never speak */
+        status = error_set(error, LL_FORMAT, "config.json", "%s is not a regular file", name.text);
+    if (status == LL_OK)
+        status = file_read(name.text, MOST_BYTES, NULL, &text, error);
     if (status == LL_OK) {
         root = json_loadb(strbuf_text(&text), text.length, JSON_REJECT_DUPLICATES, &problem);
         status = root ? read_root(root, &config, error)

@@ -37,6 +37,8 @@ refused 2 "one model at a time" "one drawing shows one model" longleaf plan smal
 refused 5 "there is no model" "a model that is not there is refused" longleaf plan nowhere
 echo '{"model_type":"falcon"}' > falcon.json
 refused 5 "falcon" "a family that is not known is named" longleaf plan ./falcon.json
+mkdir -p piped && mkfifo piped/config.json
+refused 5 "not a regular file" "a configuration that is a pipe is not waited for" timeout -s KILL 20 longleaf plan piped
 refused 4 "would fit" "a context that cannot fit ends with 4 and the nearest" longleaf run -m small -p hi --raw -c 4000000 --memory 64M
 refused 4 "weights" "a model that cannot fit ends with 4 and its rows" longleaf run -m small -p hi --raw --memory 1M
 tap_done
