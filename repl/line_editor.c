@@ -227,10 +227,11 @@ void line_bind_keys(struct line_reader *reader)
 {
     EditLine *editor = reader->editor;
     el_set(editor, EL_EDITOR, "emacs");
-    el_set(editor, EL_ADDFN, "ll-complete", "complete commands, files, parameters", complete_key);
-    el_set(editor, EL_ADDFN, "ll-newline", "a new line in the message", newline_key);
-    el_set(editor, EL_ADDFN, "ll-erase", "erase a character or a folded paste", erase_key);
-    el_set(editor, EL_ADDFN, "ll-editor", "edit the message in $EDITOR", editor_key);
+    /* The narrow form copies both names and never frees them. */
+    el_wset(editor, EL_ADDFN, L"ll-complete", L"complete commands, files, parameters", complete_key);
+    el_wset(editor, EL_ADDFN, L"ll-newline", L"a new line in the message", newline_key);
+    el_wset(editor, EL_ADDFN, L"ll-erase", L"erase a character or a folded paste", erase_key);
+    el_wset(editor, EL_ADDFN, L"ll-editor", L"edit the message in $EDITOR", editor_key);
     el_source(editor, NULL); /* ~/.editrc, as other programs with this library */
     if (reader->options.vi)
         el_set(editor, EL_EDITOR, "vi");
