@@ -83,6 +83,8 @@ ended() # CODE NAME: the command ends so
     while [ -z "$(tmux display-message -p '#{pane_dead_status}#{pane_dead_signal}')" ] && [ $turn -lt 600 ]; do
         turn=$((turn + 1))
         sleep 0.1
+        # tmux can miss that a command has ended, which then stays a zombie; told again, it looks.
+        [ $((turn % 10)) -ne 0 ] || kill -CHLD "$(tmux display-message -p '#{pid}')"
     done
     is "$(tmux display-message -p '#{pane_dead_status}#{?pane_dead_signal, signal ,}#{pane_dead_signal}')" "$1" "$2"
 }
