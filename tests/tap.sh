@@ -21,7 +21,7 @@ tap_case()
     else
         echo "not ok $tap_count - $2"
         if [ -s "$tap_note" ]; then
-            head -n "${tap_note_lines:-40}" "$tap_note" | sed 's/^/# /'
+            head -n "${tap_note_lines:-40}" "$tap_note" | awk '{ print "# " $0 }' # ends its last line, too
         fi
     fi
     rm -f "$tap_note"

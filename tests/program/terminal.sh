@@ -60,7 +60,10 @@ expect precious words
 send \x15/quit\r
 end
 END
-drive 0 "Ctrl-C stops an answer, keeps the conversation and its text" longleaf chat -c 4000 -n 3900 --temp 2 <<'END'
+# Greedy, so that no chance ends the answer before it is stopped; slow, so that there is time to stop it.
+toy slow llama chat=chatml layers=12 width=256 heads=16 kv_heads=16 context=100000
+drive 0 "Ctrl-C stops an answer, keeps the conversation and its text" \
+    longleaf chat -m slow -c 20000 -n 19000 --temp 0 <<'END'
 expect >\x20
 send tell me everything\r
 expect writing,

@@ -6,7 +6,7 @@ toy slow llama chat=chatml layers=12 width=256 heads=16 kv_heads=16 context=1000
 LONGLEAF_MODEL=toy NO_COLOR=1 LANG=C.UTF-8
 export LONGLEAF_MODEL NO_COLOR LANG
 
-terminal 80 24 longleaf chat -m slow -c 20000 --temp 2
+terminal 80 24 longleaf chat -m slow -c 20000 --temp 0
 waits '>' || :
 type_text 'tell me everything'
 keys Enter
