@@ -95,6 +95,21 @@ void talk_forget_safe(struct talk *talk)
     text_clear(&talk->saved);
 }
 
+/* One that ended and was not waited for yet is no longer running, though it still has its number. */
+static bool is_running(long process)
+{
+    char path[64], state = 0;
+    if (kill((pid_t)process, 0) != 0 && errno != EPERM)
+        return false;
+    snprintf(path, sizeof path, "/proc/%ld/stat", process);
+    FILE *file = fopen(path, "re");
+    if (file && fscanf(file, "%*[^)]) %c", &state) != 1)
+        state = 0;
+    if (file)
+        fclose(file);
+    return state != 'Z';
+}
+
 /* The newest of those whose program is gone. */
 static bool find_lost(struct text *path)
 {
@@ -108,7 +123,7 @@ static bool find_lost(struct text *path)
         long owner = 0;
         int end = 0;
         if (sscanf(entry->d_name, "conversation-%ld.json%n", &owner, &end) != 1 || !end ||
-            entry->d_name[end] || owner <= 0 || kill((pid_t)owner, 0) == 0 || errno == EPERM)
+            entry->d_name[end] || owner <= 0 || is_running(owner))
             continue;
         text_printf(&each, "%s/%s", text_string(&folder), entry->d_name);
         if (stat(text_string(&each), &about) == 0 &&
