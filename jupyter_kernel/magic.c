@@ -17,7 +17,7 @@ static const struct magic_row rows[COMMAND_COUNT] = {
     [COMMAND_SAVE] = {magic_save, BODY_NONE},       [COMMAND_OPEN] = {magic_open, BODY_NONE},
     [COMMAND_EXPORT] = {magic_export, BODY_NONE},   [COMMAND_ECHO] = {magic_echo, BODY_MAY},
     [COMMAND_RESET] = {magic_reset, BODY_NONE},     [COMMAND_FILE] = {magic_file, BODY_MUST},
-    [COMMAND_HELP] = {magic_help, BODY_NONE},
+    [COMMAND_HELP] = {magic_help, BODY_NONE},       [COMMAND_LOG] = {magic_log, BODY_NONE},
 };
 
 const struct magic_row *magic_row(enum command command)

@@ -57,6 +57,7 @@ bool magic_open(struct turn *turn, const struct call *call, json_t **ret);
 bool magic_model(struct turn *turn, const struct call *call, json_t **ret);
 bool magic_context(struct turn *turn, const struct call *call, json_t **ret);
 bool magic_kv(struct turn *turn, const struct call *call, json_t **ret);
+bool magic_log(struct turn *turn, const struct call *call, json_t **ret);
 bool magic_memory(struct turn *turn, const struct call *call, json_t **ret);
 /* magic_params.c */
 bool magic_params(struct turn *turn, const struct call *call, json_t **ret);

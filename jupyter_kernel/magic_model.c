@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "console/human.h"
+#include "console/runs.h"
 #include "jupyter_kernel/magic.h"
 
 static const char *position_words(ll_position position)
@@ -65,6 +66,22 @@ bool magic_memory(struct turn *turn, const struct call *call, json_t **ret)
         return false;
     *ret = gauge_memory_bundle(turn->talk->engine, turn->talk->model, turn->talk->session);
     return true;
+}
+
+bool magic_log(struct turn *turn, const struct call *call, json_t **ret)
+{
+    struct text table = {0};
+    ll_error error = {0};
+    ll_runlog_filter filter;
+    ll_runlog_filter_init(&filter);
+    (void)call;
+    bool ok = runs_show(RUNS_TEXT, &filter, 0, &table, &error) == LL_OK;
+    if (ok)
+        *ret = bundle_new(text_string(&table), table.length);
+    else
+        output_fail_error(turn->output, FAIL_FILE, &error);
+    text_fini(&table);
+    return ok;
 }
 
 static json_t *line_and_object(const struct text *line, json_t *object)

@@ -157,6 +157,9 @@ int answer_make(struct answer *answer, struct work *work, const ll_token *prompt
     int code = answer_compute(answer, work, prompt, count, limit, before.cache_capacity);
     program->on_token = NULL;
     meter_clear(&program->meter);
+    if (answer->generated)
+        recorder_first_token(program->recorder, answer->first_token_seconds);
+    recorder_tokens(program->recorder, 0, answer->generated);
     ll_session_get_stats(work->session, &after);
     answer->reused = after.reused;
     answer->prefill_seconds = after.prefill_seconds - before.prefill_seconds;

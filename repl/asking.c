@@ -37,6 +37,7 @@ int asking_make(struct asking *asking, struct program *program, ll_model *model)
     ll_answer_get_stats(asking->answer, &asking->stats);
     if (asking->stats.unkept)
         say_note("the model's answers are not kept: %s", asking->stats.unkept);
+    recorder_tokens(program->recorder, asking->stats.prompt_tokens, asking->stats.generated_tokens);
     return LEAVE_OK;
 }
 

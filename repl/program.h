@@ -5,6 +5,7 @@
 
 #include "console/meter.h"
 #include "console/settings.h"
+#include "console/recorder.h"
 #include "longleaf.h"
 #include "repl/output.h"
 
@@ -39,6 +40,7 @@ struct program {
     void *hearer;
     void (*on_progress)(void *user, const ll_progress *progress); /* in place of the meter, or NULL */
     void *progress_user;
+    struct recorder *recorder; /* of the work that was opened last; NULL: none. Lives as long as that */
 };
 
 /* A run whose user is the program: cancellable, progress on the meter, tokens to on_token. */

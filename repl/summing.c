@@ -72,6 +72,8 @@ int summing_make(struct summing *summing, struct program *program)
     struct text journal = {0};
     options.journal = keeping_path(program, &journal);
     options.journal_limit = keeping_limit(program);
+    if (summing->model)
+        recorder_plan(program->recorder, &summing->plan_info, options.width);
     ll_run run = program_run(program);
     ll_error error = {0};
     ll_status status = ll_summarize(summing->model, summing->plan, &options, &run, &summing->summary, &error);
@@ -83,6 +85,8 @@ int summing_make(struct summing *summing, struct program *program)
     ll_summary_get_stats(summing->summary, &summing->stats);
     if (summing->stats.unkept)
         say_note("the model's answers are not kept: %s", summing->stats.unkept);
+    recorder_tokens(program->recorder, summing->stats.prompt_tokens, summing->stats.generated_tokens);
+    recorder_coverage(program->recorder, summing->coverage.share);
     return LEAVE_OK;
 }
 

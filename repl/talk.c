@@ -138,7 +138,7 @@ int talk_change_model(struct talk *talk, const char *name)
     struct work work;
     int code = work_open(&work, talk->program, name, WORK_SESSION);
     if (code) {
-        work_close(&work);
+        work_close(&work, code);
         return code;
     }
     summing_fini(&talk->summing);
@@ -147,7 +147,7 @@ int talk_change_model(struct talk *talk, const char *name)
     struct work old = *talk->work;
     *talk->work = work;
     pthread_mutex_unlock(&talk->gauge);
-    work_close(&old);
+    work_close(&old, LEAVE_OK);
     look_for_device(talk);
     talk->why.count = 0;
     for (size_t i = 0; i < talk->document_count && !code; i++)

@@ -127,6 +127,12 @@ static int do_kv(struct talk *talk, const struct argument *argument)
     return show_cache(talk);
 }
 
+static int do_log(struct talk *talk, const struct argument *argument)
+{
+    (void)argument;
+    return show_runs(talk);
+}
+
 static int do_memory(struct talk *talk, const struct argument *argument)
 {
     (void)argument;
@@ -302,6 +308,7 @@ static const command_fn functions[COMMAND_COUNT] = {
     [COMMAND_BACK] = do_back,         [COMMAND_RESET] = do_reset,
     [COMMAND_OPEN] = do_open,         [COMMAND_EXPORT] = do_export,
     [COMMAND_SAVE] = do_save,         [COMMAND_ASK] = do_ask,
+    [COMMAND_LOG] = do_log,
 };
 
 int talk_command(struct talk *talk, const char *line, size_t length, bool *ret_quit)

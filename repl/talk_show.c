@@ -5,11 +5,14 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "console/escape.h"
 #include "console/human.h"
 #include "console/memory.h"
 #include "console/parameter.h"
+#include "console/runs.h"
+#include "console/terminal.h"
 #include "repl/say.h"
 
 /* ---- help ---- */
@@ -142,6 +145,23 @@ int show_memory(const struct talk *talk)
     output_write(&talk->program->output, text_string(&account), account.length);
     text_fini(&account);
     return LEAVE_OK;
+}
+
+int show_runs(const struct talk *talk)
+{
+    struct output *output = &talk->program->output;
+    struct text table = {0};
+    ll_error error = {0};
+    ll_runlog_filter filter;
+    ll_runlog_filter_init(&filter);
+    int code = LEAVE_OK;
+    if (runs_show(RUNS_TEXT, &filter, output->terminal ? terminal_columns(STDOUT_FILENO) : 0, &table,
+                  &error) != LL_OK)
+        code = program_fail(talk->program, CONCERN_WORK, &error);
+    else
+        output_write(output, text_string(&table), table.length);
+    text_fini(&table);
+    return code;
 }
 
 int show_marks(const struct talk *talk)

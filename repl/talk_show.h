@@ -14,6 +14,7 @@ int show_model(const struct talk *talk);
 int show_context(const struct talk *talk);
 int show_cache(const struct talk *talk);
 int show_memory(const struct talk *talk);
+int show_runs(const struct talk *talk);
 /* What the model would be given with this as the next message; length 0: without one. */
 int show_prompt(const struct talk *talk, const char *text, size_t length);
 int show_why(const struct talk *talk, size_t count);

@@ -65,6 +65,6 @@ int verb_ask(struct program *program)
     if (!code)
         code = answer_all(program, document, &work);
     ll_document_close(document);
-    work_close(&work);
+    work_close(&work, code);
     return code;
 }

@@ -250,6 +250,6 @@ int verb_bench(struct program *program)
         free(bench.depths[i].decode);
     }
     free(bench.tokens);
-    work_close(&work);
+    work_close(&work, code);
     return code;
 }

@@ -15,6 +15,6 @@ int verb_chat(struct program *program)
     if (!code)
         code = chat_run(&talk);
     talk_fini(&talk);
-    work_close(&work);
+    work_close(&work, code);
     return code;
 }

@@ -227,6 +227,6 @@ int verb_info(struct program *program)
         print_devices(&program->output, work.engine);
         print_lists(program, work.model);
     }
-    work_close(&work);
+    work_close(&work, code);
     return code;
 }

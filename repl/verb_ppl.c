@@ -201,6 +201,6 @@ int verb_ppl(struct program *program)
     if (!code)
         code = documents_covered(document);
     ll_document_close(document);
-    work_close(&work);
+    work_close(&work, code);
     return code;
 }

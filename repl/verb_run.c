@@ -80,6 +80,6 @@ int verb_run(struct program *program)
     if (!code)
         code = run_prompt(program, &work, &prompt);
     prompt_fini(&prompt);
-    work_close(&work);
+    work_close(&work, code);
     return code;
 }

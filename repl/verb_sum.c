@@ -100,6 +100,6 @@ int verb_sum(struct program *program)
     if (!code)
         code = sum_document(program, document, &work);
     ll_document_close(document);
-    work_close(&work);
+    work_close(&work, code);
     return code;
 }

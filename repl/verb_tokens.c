@@ -89,6 +89,6 @@ int verb_tokens(struct program *program)
         code = documents_covered(document);
     free(counted.tokens);
     ll_document_close(document);
-    work_close(&work);
+    work_close(&work, code);
     return code;
 }

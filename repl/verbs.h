@@ -21,6 +21,7 @@ int verb_ppl(struct program *program);
 int verb_bench(struct program *program);
 int verb_models(struct program *program);
 int verb_cache(struct program *program);
+int verb_log(struct program *program);
 int verb_quantize(struct program *program);
 int verb_help(struct program *program);
 

@@ -49,6 +49,20 @@ static void label_model(struct work *work)
     text_append(&work->label, name, suffix ? length - 5 : length);
 }
 
+static void warn_of_log(const char *sentence)
+{
+    say_note("%s", sentence);
+}
+
+static void begin_record(struct work *work, struct program *program)
+{
+    int threads = (int)settings_count(&program->settings, OPTION_THREADS, 0);
+    if (!settings_flag(&program->settings, OPTION_NO_LOG))
+        work->recorder =
+            recorder_open(verb_row(program->verb)->name, text_string(&work->path), text_string(&work->label),
+                          cache_type_of(&program->settings), threads, work->engine, warn_of_log);
+}
+
 static int model_open(struct work *work, struct program *program, enum work_depth depth)
 {
     ll_model_options options;
@@ -63,8 +77,8 @@ static int model_open(struct work *work, struct program *program, enum work_dept
     if (ll_model_open(work->engine, text_string(&work->path), &options, &run, &work->model, &error) != LL_OK)
         return program_fail(program, error.status == LL_ARGUMENT ? CONCERN_WORK : CONCERN_MODEL, &error);
     work->load_seconds = human_clock() - began;
-    label_model(work);
     ll_model_get_info(work->model, &work->info);
+    recorder_model(work->recorder, work->model);
     return LEAVE_OK;
 }
 
@@ -80,12 +94,17 @@ int work_open(struct work *work, struct program *program, const char *name, enum
         return LEAVE_MODEL;
     }
     text_fini(&problem);
+    label_model(work);
     int code = engine_open(work, program);
+    if (!code && depth != WORK_METADATA)
+        begin_record(work, program);
     if (!code)
         code = model_open(work, program, depth);
     if (!code && depth == WORK_SESSION)
         code = work_open_session(work, program, 0);
     meter_clear(&program->meter);
+    if (!code)
+        program->recorder = work->recorder;
     return !code && signals_seen() ? program_interrupted() : code;
 }
 
@@ -98,11 +117,37 @@ int work_open_session(struct work *work, struct program *program, size_t context
     ll_error error = {0};
     if (ll_session_open(work->model, &options, &work->session, &error) != LL_OK)
         return program_fail(program, CONCERN_WORK, &error);
+    recorder_session(work->recorder, work->session);
     return LEAVE_OK;
 }
 
-void work_close(struct work *work)
+static const char *end_name(int code)
 {
+    switch (code) {
+    case LEAVE_OK:
+        return "done";
+    case LEAVE_UNCOVERED:
+        return "not all read";
+    case LEAVE_MEMORY:
+        return "no memory";
+    case LEAVE_MODEL:
+        return "model refused";
+    case LEAVE_ABSENT:
+        return "no answer";
+    case LEAVE_HUNG_UP:
+        return "hung up";
+    case LEAVE_INTERRUPTED:
+        return "interrupted";
+    case LEAVE_TERMINATED:
+        return "terminated";
+    default:
+        return "failed";
+    }
+}
+
+void work_close(struct work *work, int code)
+{
+    recorder_close(work->recorder, work->engine, work->session, end_name(code));
     ll_session_close(work->session);
     ll_model_close(work->model);
     ll_engine_close(work->engine);

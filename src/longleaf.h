@@ -231,6 +231,8 @@ ll_status ll_model_open(ll_engine *engine, const char *path, const ll_model_opti
                         const ll_run *run, ll_model **ret, ll_error *error);
 void ll_model_close(ll_model *model);
 ll_status ll_model_get_info(const ll_model *model, ll_model_info *ret);
+/* 64 hexadecimal digits: models with equal ones on equal backends give equal answers. Reads a few MiB. */
+ll_status ll_model_get_identity(const ll_model *model, char ret[65], ll_error *error);
 /* Bytes of the mapped model file that are in memory at this moment (page cache); 0 where weights are kept on
  * a device. Takes about a millisecond for each GiB. */
 uint64_t ll_model_cached_bytes(const ll_model *model); /* [any thread] */
@@ -643,6 +645,64 @@ typedef struct ll_journal_info {
 ll_status ll_journal_get_info(const char *path, ll_journal_info *ret, ll_error *error);
 /* Drops the least lately used answers until the file is at most `bytes` long; 0 drops all. */
 ll_status ll_journal_prune(const char *path, uint64_t bytes, ll_error *error);
+
+/* ---- the run log ------------------------------------------------------------------------------ */
+
+/* A file of what runs took and needed: figures and names, never the text of a prompt or a document. A log is
+ * used by one thread at a time; several processes may use one file. A process that is killed leaves a whole
+ * file, and its run in it as cut. The newest 100,000 runs are kept. */
+typedef struct ll_runlog ll_runlog;
+
+typedef enum ll_run_state { LL_RUN_GOING, LL_RUN_ENDED, LL_RUN_CUT } ll_run_state;
+
+typedef struct ll_runlog_options {
+    size_t size;
+    bool read_only; /* the file must exist: LL_NOT_FOUND; else it is made, for its owner only */
+    int wait_ms;    /* for another process that writes; 0: 2,000 */
+} ll_runlog_options;
+
+typedef struct ll_runlog_entry { /* one run; counts of 0, empty names and NAN are unknown */
+    size_t size;
+    int64_t id;            /* from 1, in the order of beginning           } set by */
+    ll_run_state state;    /*                                             } the    */
+    int64_t began, ended;  /* milliseconds since 1970; ended 0: it did not } log    */
+    char version[24];      /*                                             }        */
+    char verb[16], end[24]; /* end: "done", "interrupted" …, how it ended */
+    char model[128], identity[65], weights[32]; /* weights: the type of most of their bytes */
+    char device[128], backend[32], kv[8];
+    uint64_t context, windows, width; /* windows of documents, and how many side by side */
+    uint64_t tokens_in, tokens_out;   /* computed and generated */
+    uint64_t predicted[LL_COMPONENTS], peak[LL_COMPONENTS], resident_peak;
+    double first_token_seconds, token_seconds, coverage; /* of the first answer; of one token; 0 … 1 */
+} ll_runlog_entry;
+
+typedef struct ll_runlog_filter {
+    size_t size;
+    const char *model; /* a part of its name, in any case; NULL: all */
+    const char *verb;  /* NULL: all */
+    int64_t since;     /* milliseconds since 1970 */
+    int64_t id;        /* this one only; 0: all */
+    size_t last;       /* the newest of those; 0: all */
+} ll_runlog_filter;
+
+typedef ll_flow (*ll_runlog_fn)(void *user, const ll_runlog_entry *entry);
+
+void ll_runlog_options_init(ll_runlog_options *options);
+void ll_runlog_entry_init(ll_runlog_entry *entry);
+void ll_runlog_filter_init(ll_runlog_filter *filter);
+/* LL_FORMAT: the file is damaged or another program's; LL_UNSUPPORTED: a newer longleaf's. It is left as it
+ * is. */
+ll_status ll_runlog_open(const char *path, const ll_runlog_options *options, ll_runlog **ret,
+                         ll_error *error);
+void ll_runlog_close(ll_runlog *log);
+/* A run begins now in this process, with what is known of it so far. */
+ll_status ll_runlog_begin(ll_runlog *log, const ll_runlog_entry *entry, int64_t *ret_id, ll_error *error);
+/* What is known by now; with ended the run ends now. LL_NOT_FOUND: no such run. */
+ll_status ll_runlog_update(ll_runlog *log, int64_t id, const ll_runlog_entry *entry, bool ended,
+                           ll_error *error);
+/* Each run that the filter leaves (NULL: all), oldest first, until `each` says stop. */
+ll_status ll_runlog_query(ll_runlog *log, const ll_runlog_filter *filter, ll_runlog_fn each, void *user,
+                          ll_error *error);
 
 #ifdef __cplusplus
 }

@@ -15,12 +15,13 @@
 #define PLAN VERB_BIT(VERB_PLAN)
 #define PPL VERB_BIT(VERB_PPL)
 #define BENCH VERB_BIT(VERB_BENCH)
+#define LOG VERB_BIT(VERB_LOG)
 #define MODELS VERB_BIT(VERB_MODELS)
 #define ALL (VERB_BIT(VERB_COUNT) - 1)
 #define GENERATES (CHAT | SUM | ASK | RUN)
 #define COMPUTES (GENERATES | PPL | BENCH)
 #define READS (CHAT | SUM | ASK | TEXT | TOKENS | PPL)
-#define ANSWERS (SUM | ASK | CACHE | RUN | TEXT | TOKENS | INFO | PLAN | PPL | BENCH | MODELS)
+#define ANSWERS (SUM | ASK | CACHE | RUN | TEXT | TOKENS | INFO | PLAN | PPL | BENCH | MODELS | LOG)
 
 #define FLAG OPTION_IS_FLAG, NULL, NULL, NULL, 0, 0
 #define TEXT_OF(argument, fallback) OPTION_IS_TEXT, argument, fallback, NULL, 0, 0
@@ -35,6 +36,7 @@ static const char *const kv_types[] = {"f32", "f16", "bf16", "q8_0", NULL};
 static const char *const precisions[] = {"stored", "f32", "f16", "bf16", "8bit", "4bit", NULL};
 static const char *const methods[] = {"auto", "whole", "select", "tree", "refine", "extractive", NULL};
 static const char *const lengths[] = {"short", "medium", "long", NULL};
+static const char *const logged[] = {"chat", "sum", "ask", "run", "ppl", "bench", NULL};
 static const char *const keys[] = {"emacs", "vi", NULL};
 static const char *const formats[] = {"text", "markdown", "html", NULL};
 static const char *const kinds[] = {"text", "markdown", "pdf",      "html", "docx",    "odt",
@@ -42,7 +44,7 @@ static const char *const kinds[] = {"text", "markdown", "pdf",      "html", "doc
                                     "json", "jsonl",    "log",      "code", "archive", NULL};
 
 static const struct option_row rows[OPTION_COUNT] = {
-    [OPTION_MODEL] = {"model", 'm', PATH_OF("MODEL"), ANYWHERE, COMPUTES | TOKENS | INFO | PLAN,
+    [OPTION_MODEL] = {"model", 'm', PATH_OF("MODEL"), ANYWHERE, COMPUTES | TOKENS | INFO | PLAN | LOG,
                       "the model: a name in the models folder, or a GGUF file"},
     [OPTION_CONTEXT] = {"context", 'c', COUNT_OF(NULL, 16, 1e9), ANYWHERE, COMPUTES | PLAN,
                         "tokens of context (default: what the model was trained with, or memory holds)"},
@@ -109,6 +111,7 @@ static const struct option_row rows[OPTION_COUNT] = {
                          "neither use nor keep earlier answers of the model"},
     [OPTION_CACHE_LIMIT] = {"cache-limit", 0, COUNT_OF("256M", 1, 1e15), ANYWHERE, SUM | ASK | CACHE,
                             "bytes that earlier answers may take on the disk; the longest unused go first"},
+    [OPTION_NO_LOG] = {"no-log", 0, FLAG, ANYWHERE, COMPUTES, "keep nothing of this run in the run log"},
     [OPTION_PLAN] = {"plan", 0, FLAG, LINE_ONLY, SUM, "say what would be computed, and stop"},
     [OPTION_TRACE] = {"trace", 0, FLAG, LINE_ONLY, SUM | ASK,
                       "show what came of each window on standard error"},
@@ -129,7 +132,16 @@ static const struct option_row rows[OPTION_COUNT] = {
                            "plan for GPUs of these memories, such as 8G,24G (default: what is free here)"},
     [OPTION_PRECISION] = {"precision", 0, CHOICE_OF("TYPE", "stored", precisions), ANYWHERE, PLAN,
                           "plan with the matrices in this precision"},
-    [OPTION_SVG] = {"svg", 0, PATH_OF("FILE"), LINE_ONLY, PLAN, "also draw the needs over contexts"},
+    [OPTION_SVG] = {"svg", 0, PATH_OF("FILE"), LINE_ONLY, PLAN | LOG,
+                    "also draw memory over contexts into a file"},
+    [OPTION_SINCE] = {"since", 0, TEXT_OF("WHEN", NULL), LINE_ONLY, LOG,
+                      "only runs begun since a day such as 2026-11-30, or in the last 12h or 7d"},
+    [OPTION_VERB] = {"verb", 0, CHOICE_OF("VERB", NULL, logged), LINE_ONLY, LOG, "only runs of this verb"},
+    [OPTION_LAST] = {"last", 0, COUNT_OF(NULL, 1, 1e9), LINE_ONLY, LOG,
+                     "only the newest N runs (default: 20 in a table, else all)"},
+    [OPTION_CURVE] = {"curve", 0, FLAG, LINE_ONLY, LOG,
+                      "draw the memory that runs of the model took over what was predicted"},
+    [OPTION_COMPARE] = {"compare", 0, FLAG, LINE_ONLY, LOG, "set the runs A and B side by side"},
     [OPTION_SET_META] = {"set-meta", 0, OPTION_IS_LIST, "KEY=TYPE:VALUE", NULL, NULL, 0, 0, LINE_ONLY,
                          COMPUTES | TOKENS | INFO,
                          "put this in place of the model file's own metadata; types are u32, i32, f32, "
@@ -152,7 +164,7 @@ static const struct option_row rows[OPTION_COUNT] = {
         {"format", 0, CHOICE_OF("FORM", NULL, formats), LINE_ONLY, SUM,
          "the form of the summary (default: by the ending of --output, .md or .html, else text)"},
     [OPTION_JSON] = {"json", 0, FLAG, LINE_ONLY, ANSWERS, "print one JSON object"},
-    [OPTION_CSV] = {"csv", 0, FLAG, LINE_ONLY, PLAN, "print comma-separated values"},
+    [OPTION_CSV] = {"csv", 0, FLAG, LINE_ONLY, PLAN | LOG, "print comma-separated values"},
     [OPTION_NDJSON] = {"ndjson", 0, FLAG, LINE_ONLY, SUM | RUN,
                        "print one JSON object a line, as things happen"},
     [OPTION_OUTPUT] = {"output", 'o', PATH_OF("FILE"), LINE_ONLY, ANSWERS,

@@ -19,6 +19,7 @@ static const struct verb_row rows[VERB_COUNT] = {
     [VERB_MODELS] = {"models", "[list|fetch|verify|path]", "list, fetch and verify models", 0, 2},
     [VERB_CACHE] = {"cache", "[show|prune|clear]", "show and prune what is kept of the model's answers", 0,
                     1},
+    [VERB_LOG] = {"log", "[A B]", "show what earlier runs took: time, tokens, memory", 0, 2},
     [VERB_QUANTIZE] = {"quantize", "IN OUT TYPE", "write a model file with its weights in a smaller type", 3,
                        3},
     [VERB_HELP] = {"help", "[TOPIC]", "explain a verb, or print options, roff, completion", 0, 1},

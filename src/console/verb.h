@@ -16,6 +16,7 @@ enum verb {
     VERB_BENCH,
     VERB_MODELS,
     VERB_CACHE,
+    VERB_LOG,
     VERB_QUANTIZE,
     VERB_HELP,
     VERB_COUNT

@@ -72,6 +72,19 @@ ll_status model_identity(const ll_model *model, unsigned char ret[IDENTITY_BYTES
     return good ? LL_OK : error_set(error, LL_NOMEM, "model", "no memory to hash the model");
 }
 
+ll_status ll_model_get_identity(const ll_model *model, char ret[65], ll_error *error)
+{
+    static const char digits[] = "0123456789abcdef";
+    unsigned char identity[IDENTITY_BYTES];
+    LL_TRY(model_identity(model, identity, error));
+    for (int i = 0; i < IDENTITY_BYTES; i++) {
+        ret[2 * i] = digits[identity[i] >> 4];
+        ret[2 * i + 1] = digits[identity[i] & 15];
+    }
+    ret[64] = '\0';
+    return LL_OK;
+}
+
 bool model_embedding(const ll_model *model, ll_token token, float *out)
 {
     const struct gguf_tensor *tensor = gguf_tensor_find(model_gguf(model), "token_embd.weight");

@@ -29,7 +29,7 @@ keys Up
 holds_screen '> 日é語 is three wide characters' "and the arrow key brings it back"
 keys C-u
 
-type_text '/lo'
+type_text '/loa'
 keys Tab
 holds_screen '> /load' "Tab completes a command"
 echo 'A lighthouse burned whale oil.' > 'a file with spaces.txt'
