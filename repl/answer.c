@@ -195,6 +195,11 @@ json_t *answer_json(const struct answer *answer, double load_seconds)
     json_put_text(object, "text", answer->text.bytes, answer->text.length);
     json_object_set(object, "tokens", answer->tokens);
     json_put_string(object, "finish", answer_finish_name(answer->finish));
+    ll_sampling sampling = sampling_of(&answer->program->settings);
+    char order[256] = "";
+    size_t length;
+    if (ll_sampling_order(&sampling, order, sizeof order, &length, NULL) == LL_OK)
+        json_put_string(object, "sampling", order);
     json_object_set_new(object, "timings", timings_json(answer, load_seconds));
     if (answer->logprobs)
         json_object_set(object, "logprobs", answer->logprobs);

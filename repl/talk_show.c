@@ -12,6 +12,7 @@
 #include "console/memory.h"
 #include "console/parameter.h"
 #include "console/runs.h"
+#include "console/sampling.h"
 #include "console/terminal.h"
 #include "repl/say.h"
 
@@ -89,6 +90,14 @@ int show_parameters(const struct talk *talk)
                           setting->given && setting->text ? setting->text : "-",
                           option_row((enum option)i)->help);
     }
+    ll_sampling sampling = sampling_of(&talk->program->settings);
+    char order[256] = "";
+    size_t length;
+    ll_error error = {0};
+    if (ll_sampling_order(&sampling, order, sizeof order, &length, &error) != LL_OK)
+        output_printf(&talk->program->output, "%-18s %s\n", "order", error.text);
+    else
+        output_printf(&talk->program->output, "%-18s %s\n", "order", order);
     return LEAVE_OK;
 }
 

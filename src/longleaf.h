@@ -364,6 +364,17 @@ typedef struct ll_sampling {
     bool ignore_end;         /* go on past end-of-turn tokens */
     const char *const *stop; /* stop strings; never shown */
     size_t stop_count;
+    float typical_p;                      /* locally typical sampling; 1: off */
+    float xtc_probability, xtc_threshold; /* exclude top choices; 0, 0.1: off */
+    int mirostat;                         /* version 1 or 2; 0: off */
+    float mirostat_tau, mirostat_eta;     /* wanted surprise in bits a token, and how fast it is corrected */
+    float dry_multiplier, dry_base;       /* penalty: multiplier · base^(repeated tokens - length); 0: off */
+    int dry_length;                       /* repetitions shorter than this go unpunished, 1 … */
+    int dry_window;                       /* last tokens looked at; 0: all */
+    const char *const *dry_breakers;      /* texts that end a repetition; none: newline, :, " and * */
+    size_t dry_breaker_count;
+    const char *const *bias; /* [bias_count] "TOKEN=NUMBER", added to its logit; -inf: never */
+    size_t bias_count;
 } ll_sampling;
 
 typedef enum ll_finish {
@@ -377,6 +388,9 @@ typedef enum ll_finish {
 
 void ll_session_options_init(ll_session_options *options);
 void ll_sampling_init(ll_sampling *sampling);
+/* The rules that this sampling asks for, in the order in which they are run: "penalties, top-k, draw". */
+ll_status ll_sampling_order(const ll_sampling *sampling, char *out, size_t cap, size_t *ret_length,
+                            ll_error *error); /* [any thread] */
 ll_status ll_session_open(ll_model *model, const ll_session_options *options, ll_session **ret,
                           ll_error *error);
 void ll_session_close(ll_session *session);

@@ -32,11 +32,21 @@ struct journal {
 
 struct key_settings { /* hashed as bytes: no padding may be left unset */
     float temperature, top_p, min_p, repeat_penalty, presence_penalty, frequency_penalty;
-    int32_t top_k, penalty_window, cache_type, format;
+    float typical_p, xtc_probability, xtc_threshold, mirostat_tau, mirostat_eta, dry_multiplier, dry_base;
+    int32_t top_k, penalty_window, cache_type, format, mirostat, dry_length, dry_window;
     uint64_t seed, max_tokens, prompt_tokens;
 };
 
 enum { ANSWER_FORMAT = 1 }; /* raised when the same request would be answered otherwise by new code */
+
+/* With their ends and their number, so that no two lists look alike. */
+static bool add_texts(EVP_MD_CTX *digest, const char *const *texts, size_t count)
+{
+    for (size_t i = 0; texts && i < count; i++)
+        if (EVP_DigestUpdate(digest, texts[i] ? texts[i] : "", texts[i] ? strlen(texts[i]) + 1 : 1) != 1)
+            return false;
+    return EVP_DigestUpdate(digest, &count, sizeof count) == 1;
+}
 
 ll_status journal_key(const unsigned char identity[32], const ll_sampling *sampling, ll_dtype cache_type,
                  size_t max_tokens, const struct token_list *prompt, unsigned char ret[JOURNAL_KEY],
@@ -50,6 +60,16 @@ ll_status journal_key(const unsigned char identity[32], const ll_sampling *sampl
     settings.repeat_penalty = sampling->repeat_penalty;
     settings.presence_penalty = sampling->presence_penalty;
     settings.frequency_penalty = sampling->frequency_penalty;
+    settings.typical_p = sampling->typical_p;
+    settings.xtc_probability = sampling->xtc_probability;
+    settings.xtc_threshold = sampling->xtc_threshold;
+    settings.mirostat_tau = sampling->mirostat_tau;
+    settings.mirostat_eta = sampling->mirostat_eta;
+    settings.dry_multiplier = sampling->dry_multiplier;
+    settings.dry_base = sampling->dry_base;
+    settings.mirostat = sampling->mirostat;
+    settings.dry_length = sampling->dry_length;
+    settings.dry_window = sampling->dry_window;
     settings.top_k = sampling->top_k;
     settings.penalty_window = sampling->penalty_window;
     settings.cache_type = (int32_t)cache_type;
@@ -61,6 +81,8 @@ ll_status journal_key(const unsigned char identity[32], const ll_sampling *sampl
     bool good = digest && EVP_DigestInit_ex(digest, EVP_sha256(), NULL) == 1 &&
                 EVP_DigestUpdate(digest, identity, 32) == 1 &&
                 EVP_DigestUpdate(digest, &settings, sizeof settings) == 1 &&
+                add_texts(digest, sampling->bias, sampling->bias_count) &&
+                add_texts(digest, sampling->dry_breakers, sampling->dry_breaker_count) &&
                 EVP_DigestUpdate(digest, prompt->ids, prompt->count * sizeof *prompt->ids) == 1 &&
                 EVP_DigestFinal_ex(digest, ret, NULL) == 1;
     EVP_MD_CTX_free(digest);

@@ -149,7 +149,8 @@ static ll_status start_slot(struct batch *b, struct slot *slot, ll_error *error)
     for (size_t i = 0; i < request->count; i++)
         if (!token_list_push(&slot->tokens, request->tokens[i]))
             return error_nomem(error, "batch", request->count * sizeof(ll_token));
-    LL_TRY(sampler_open(&b->options->sampling, b->vocabulary, &slot->sampler, error));
+    struct sampler_place place = {model_tokenizer(b->model), b->vocabulary, b->options->context};
+    LL_TRY(sampler_open(&b->options->sampling, &place, &slot->sampler, error));
     engine_lock(model_engine(b->model));
     ll_status status =
         block_table_share(b->pool, &b->prefix, (int64_t)b->options->shared, &slot->table, error);

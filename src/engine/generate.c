@@ -158,7 +158,9 @@ ll_status ll_generate(ll_session *session, const ll_sampling *given, size_t max_
     LL_TRY(session_enter(session, error));
     ll_model *model = session_model(session);
     g.tokenizer = model_tokenizer(model);
-    ll_status status = sampler_open(&g.sampling, (size_t)model_hparams(model)->vocabulary, &g.sampler, error);
+    struct sampler_place place = {g.tokenizer, (size_t)model_hparams(model)->vocabulary,
+                                  session_context(session)};
+    ll_status status = sampler_open(&g.sampling, &place, &g.sampler, error);
     text_stream_init(&g.stream, g.sampling.stop, g.sampling.stop_count);
     g.plain = status == LL_OK && sampler_is_plain(g.sampler) && g.sampling.choices == 0;
     if (status == LL_OK)

@@ -1,4 +1,4 @@
-/* Picks the next token: penalties, top-k, temperature, top-p, min-p, in that order.
+/* Picks the next token: a chain of rules, run in the order in which it is printed.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "engine/sampler.h"
 
@@ -8,26 +8,38 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/options.h"
-
-struct candidate {
-    float logit;
-    ll_token token;
-};
+#include "base/strbuf.h"
+#include "engine/candidates.h"
+#include "engine/mirostat.h"
+#include "engine/penalty.h"
 
 struct sampler {
     ll_sampling sampling;
     size_t vocabulary;
-    uint64_t state;         /* of the random numbers */
-    float *logits;          /* [vocabulary], a copy the penalties may change; NULL when they are off */
-    uint32_t *times;        /* [vocabulary], all 0 between picks: how often a token is in the window */
-    struct candidate *heap; /* [vocabulary]; NULL when greedy */
-    double *weights;        /* [vocabulary]; NULL when greedy */
+    uint64_t state;          /* of the random numbers */
+    struct penalty *penalty; /* NULL: no rule changes a logit */
+    float *changed;          /* [vocabulary], the copy that such rules change; NULL when there are none */
+    struct candidates candidates; /* without memory when greedy */
+    struct mirostat mirostat;
+
+    const float *logits; /* of this pick, changed or not */
+    const ll_token *history;
+    size_t count;
+    ll_token picked;
 };
 
 void ll_sampling_init(ll_sampling *sampling)
 {
-    *sampling =
-        (ll_sampling){.size = sizeof *sampling, .top_p = 1.0f, .repeat_penalty = 1.0f, .penalty_window = 64};
+    *sampling = (ll_sampling){.size = sizeof *sampling,
+                              .top_p = 1.0f,
+                              .repeat_penalty = 1.0f,
+                              .penalty_window = 64,
+                              .typical_p = 1.0f,
+                              .xtc_threshold = 0.1f,
+                              .mirostat_tau = 5.0f,
+                              .mirostat_eta = 0.1f,
+                              .dry_base = 1.75f,
+                              .dry_length = 2};
 }
 
 /* ---- settings ---- */
@@ -39,17 +51,36 @@ static ll_status check(bool good, const char *what, double value, ll_error *erro
     return error_set(error, LL_ARGUMENT, "sampler", "%s %g is out of range", what, value);
 }
 
-static ll_status check_settings(const ll_sampling *s, ll_error *error)
+static ll_status check_cuts(const ll_sampling *s, ll_error *error)
 {
     LL_TRY(check(s->temperature >= 0.0f && s->temperature <= 100.0f, "temperature", s->temperature, error));
     LL_TRY(check(s->top_p > 0.0f && s->top_p <= 1.0f, "top-p", s->top_p, error));
     LL_TRY(check(s->min_p >= 0.0f && s->min_p <= 1.0f, "min-p", s->min_p, error));
     LL_TRY(check(s->top_k >= 0, "top-k", s->top_k, error));
+    LL_TRY(check(s->typical_p > 0.0f && s->typical_p <= 1.0f, "typical", s->typical_p, error));
+    LL_TRY(check(s->xtc_probability >= 0.0f && s->xtc_probability <= 1.0f, "XTC probability",
+                 s->xtc_probability, error));
+    LL_TRY(
+        check(s->xtc_threshold > 0.0f && s->xtc_threshold <= 1.0f, "XTC threshold", s->xtc_threshold, error));
+    LL_TRY(check(s->mirostat >= 0 && s->mirostat <= 2, "mirostat version", s->mirostat, error));
+    LL_TRY(check(s->mirostat_tau >= 0.0f && s->mirostat_tau <= 100.0f, "mirostat target", s->mirostat_tau,
+                 error));
+    return check(s->mirostat_eta >= 0.0f && s->mirostat_eta <= 10.0f, "mirostat rate", s->mirostat_eta,
+                 error);
+}
+
+static ll_status check_penalties(const ll_sampling *s, ll_error *error)
+{
     LL_TRY(check(s->repeat_penalty > 0.0f && s->repeat_penalty <= 100.0f, "repetition penalty",
                  s->repeat_penalty, error));
     LL_TRY(check(fabsf(s->presence_penalty) <= 100.0f, "presence penalty", s->presence_penalty, error));
     LL_TRY(check(fabsf(s->frequency_penalty) <= 100.0f, "frequency penalty", s->frequency_penalty, error));
     LL_TRY(check(s->penalty_window >= 0, "penalty window", s->penalty_window, error));
+    LL_TRY(check(s->dry_multiplier >= 0.0f && s->dry_multiplier <= 100.0f, "DRY multiplier",
+                 s->dry_multiplier, error));
+    LL_TRY(check(s->dry_base >= 1.0f && s->dry_base <= 100.0f, "DRY base", s->dry_base, error));
+    LL_TRY(check(s->dry_length >= 1, "DRY length", s->dry_length, error));
+    LL_TRY(check(s->dry_window >= 0, "DRY window", s->dry_window, error));
     return check(s->choices >= 0 && s->choices <= 100, "number of alternatives", s->choices, error);
 }
 
@@ -65,55 +96,11 @@ static ll_status check_stops(const ll_sampling *s, ll_error *error)
     return LL_OK;
 }
 
-static bool penalised(const ll_sampling *s)
+static ll_status check_settings(const ll_sampling *s, ll_error *error)
 {
-    return s->penalty_window > 0 &&
-           (s->repeat_penalty != 1.0f || s->presence_penalty != 0.0f || s->frequency_penalty != 0.0f);
-}
-
-ll_status sampler_open(const ll_sampling *given, size_t vocabulary, struct sampler **ret, ll_error *error)
-{
-    ll_sampling sampling;
-    OPTIONS_READ(sampling, given, ll_sampling_init, error);
-    LL_TRY(check_settings(&sampling, error));
-    LL_TRY(check_stops(&sampling, error));
-    struct sampler *s = mem_new(1, sizeof *s);
-    if (!s)
-        return error_nomem(error, "sampler", sizeof *s);
-    s->sampling = sampling;
-    s->vocabulary = vocabulary;
-    s->state = sampling.seed;
-    bool greedy = sampling.temperature == 0.0f;
-    if (penalised(&sampling)) {
-        s->logits = mem_new(vocabulary, sizeof *s->logits);
-        s->times = mem_new(vocabulary, sizeof *s->times);
-    }
-    if (!greedy) {
-        s->heap = mem_new(vocabulary, sizeof *s->heap);
-        s->weights = mem_new(vocabulary, sizeof *s->weights);
-    }
-    if ((penalised(&sampling) && (!s->logits || !s->times)) || (!greedy && (!s->heap || !s->weights))) {
-        sampler_close(s);
-        return error_nomem(error, "sampler", vocabulary * sizeof(double));
-    }
-    *ret = s;
-    return LL_OK;
-}
-
-void sampler_close(struct sampler *s)
-{
-    if (!s)
-        return;
-    mem_free(s->logits);
-    mem_free(s->times);
-    mem_free(s->heap);
-    mem_free(s->weights);
-    mem_free(s);
-}
-
-bool sampler_is_plain(const struct sampler *s)
-{
-    return !s->heap && !s->logits;
+    LL_TRY(check_cuts(s, error));
+    LL_TRY(check_penalties(s, error));
+    return check_stops(s, error);
 }
 
 /* ---- random numbers: SplitMix64 (Steele, Lea, Flood 2014) ---- */
@@ -127,161 +114,237 @@ static double next_uniform(struct sampler *s)
     return (double)(z >> 11) * 0x1p-53;
 }
 
-/* ---- penalties ---- */
+/* ---- the chain ---- */
 
-/* Each distinct token of the window once: repetition (Keskar et al. 2019: divides a positive logit,
- * multiplies a negative one), presence, and frequency times its count. Linear in the window. */
-static const float *penalise(struct sampler *s, const float *logits, const ll_token *history, size_t count)
+static bool greedy(const ll_sampling *s)
 {
-    const ll_sampling *p = &s->sampling;
-    if (!s->logits)
-        return logits;
-    memcpy(s->logits, logits, s->vocabulary * sizeof *logits);
-    size_t window = (size_t)p->penalty_window < count ? (size_t)p->penalty_window : count;
-    const ll_token *recent = history + count - window;
-    for (size_t i = 0; i < window; i++)
-        if (recent[i] >= 0 && (size_t)recent[i] < s->vocabulary)
-            s->times[recent[i]]++;
-    for (size_t i = 0; i < window; i++) {
-        if (recent[i] < 0 || (size_t)recent[i] >= s->vocabulary || s->times[recent[i]] == 0)
-            continue; /* 0: done already */
-        float *logit = &s->logits[recent[i]];
-        *logit = *logit > 0.0f ? *logit / p->repeat_penalty : *logit * p->repeat_penalty;
-        *logit -= p->presence_penalty + p->frequency_penalty * (float)s->times[recent[i]];
-        s->times[recent[i]] = 0;
+    return s->temperature == 0.0f;
+}
+
+static bool has_top_k(const ll_sampling *s)
+{
+    return !greedy(s) && s->top_k > 0;
+}
+
+static bool has_temperature(const ll_sampling *s)
+{
+    return !greedy(s) && s->temperature != 1.0f;
+}
+
+static bool has_typical(const ll_sampling *s)
+{
+    return !greedy(s) && s->typical_p < 1.0f;
+}
+
+static bool has_top_p(const ll_sampling *s)
+{
+    return !greedy(s) && s->top_p < 1.0f;
+}
+
+static bool has_min_p(const ll_sampling *s)
+{
+    return !greedy(s) && s->min_p > 0.0f;
+}
+
+static bool has_xtc(const ll_sampling *s)
+{
+    return !greedy(s) && s->xtc_probability > 0.0f;
+}
+
+static bool has_mirostat(const ll_sampling *s)
+{
+    return !greedy(s) && s->mirostat > 0;
+}
+
+static bool has_draw(const ll_sampling *s)
+{
+    return !greedy(s) && s->mirostat == 0;
+}
+
+static void run_bias(struct sampler *s)
+{
+    penalty_bias(s->penalty, s->changed);
+}
+
+static void run_penalties(struct sampler *s)
+{
+    penalty_repeat(s->penalty, s->changed, s->history, s->count);
+}
+
+static void run_dry(struct sampler *s)
+{
+    penalty_dry(s->penalty, s->changed, s->history, s->count);
+}
+
+static void run_greatest(struct sampler *s)
+{
+    for (size_t i = 0; i < s->vocabulary; i++)
+        if (s->logits[i] > (s->picked < 0 ? -INFINITY : s->logits[s->picked]))
+            s->picked = (ll_token)i;
+}
+
+static void run_top_k(struct sampler *s)
+{
+    candidates_top_k(&s->candidates, (size_t)s->sampling.top_k);
+}
+
+/* Weights are made when they are first asked for, which no rule before this one does. */
+static void run_temperature(struct sampler *s)
+{
+    s->candidates.temperature = (double)s->sampling.temperature;
+}
+
+static void run_typical(struct sampler *s)
+{
+    candidates_typical(&s->candidates, (double)s->sampling.typical_p);
+}
+
+static void run_top_p(struct sampler *s)
+{
+    candidates_top_p(&s->candidates, (double)s->sampling.top_p);
+}
+
+static void run_min_p(struct sampler *s)
+{
+    candidates_min_p(&s->candidates, (double)s->sampling.min_p);
+}
+
+static void run_xtc(struct sampler *s)
+{
+    if (next_uniform(s) < (double)s->sampling.xtc_probability)
+        candidates_exclude_top(&s->candidates, (double)s->sampling.xtc_threshold);
+}
+
+static void run_mirostat(struct sampler *s)
+{
+    s->picked = mirostat_draw(&s->mirostat, &s->candidates, next_uniform(s));
+}
+
+static void run_draw(struct sampler *s)
+{
+    s->picked = candidates_draw(&s->candidates, next_uniform(s));
+}
+
+/* What is printed is what is run: this list, and nothing beside it. */
+static const struct rule {
+    const char *name;
+    bool (*asked)(const ll_sampling *sampling);
+    void (*run)(struct sampler *sampler);
+    bool on_candidates; /* works on what may come, not on logits */
+} rules[] = {
+    {"logit-bias", penalty_has_bias, run_bias, false},
+    {"penalties", penalty_has_repeat, run_penalties, false},
+    {"dry", penalty_has_dry, run_dry, false},
+    {"greatest", greedy, run_greatest, false},
+    {"top-k", has_top_k, run_top_k, true},
+    {"temperature", has_temperature, run_temperature, true},
+    {"typical", has_typical, run_typical, true},
+    {"top-p", has_top_p, run_top_p, true},
+    {"min-p", has_min_p, run_min_p, true},
+    {"xtc", has_xtc, run_xtc, true},
+    {"mirostat", has_mirostat, run_mirostat, true},
+    {"draw", has_draw, run_draw, true},
+};
+
+enum { RULES = sizeof rules / sizeof rules[0] };
+
+ll_status ll_sampling_order(const ll_sampling *given, char *out, size_t cap, size_t *ret_length,
+                            ll_error *error)
+{
+    ll_sampling sampling;
+    struct strbuf text = {0};
+    OPTIONS_READ(sampling, given, ll_sampling_init, error);
+    LL_TRY(check_settings(&sampling, error));
+    for (size_t i = 0; i < RULES; i++)
+        if (rules[i].asked(&sampling))
+            strbuf_printf(&text, "%s%s", text.length ? ", " : "", rules[i].name);
+    if (text.failed)
+        return error_nomem(error, "sampler", cap);
+    if (cap > 0 && cap <= text.length) {
+        strbuf_fini(&text);
+        return error_set(error, LL_ARGUMENT, "sampler", "the order of sampling needs a larger buffer");
     }
-    return s->logits;
+    if (cap > 0)
+        memcpy(out, strbuf_text(&text), text.length + 1);
+    *ret_length = text.length;
+    strbuf_fini(&text);
+    return LL_OK;
 }
 
-static ll_token pick_greatest(const float *logits, size_t vocabulary)
-{
-    ll_token best = -1;
-    for (size_t i = 0; i < vocabulary; i++)
-        if (logits[i] > (best < 0 ? -INFINITY : logits[best]))
-            best = (ll_token)i;
-    return best;
-}
+/* ---- opening ---- */
 
-/* ---- candidates, best first, through a heap: no full sort ---- */
-
-static bool before(const struct candidate *a, const struct candidate *b)
+static ll_status open_parts(struct sampler *s, const struct sampler_place *place, ll_error *error)
 {
-    return a->logit > b->logit || (a->logit == b->logit && a->token < b->token);
-}
-
-static void sift_down(struct candidate *heap, size_t count, size_t at)
-{
-    for (;;) {
-        size_t child = 2 * at + 1;
-        if (child >= count)
-            return;
-        if (child + 1 < count && before(&heap[child + 1], &heap[child]))
-            child++;
-        if (before(&heap[at], &heap[child]))
-            return;
-        struct candidate swapped = heap[at];
-        heap[at] = heap[child];
-        heap[child] = swapped;
-        at = child;
+    LL_TRY(
+        penalty_open(&s->sampling, place->tokenizer, place->vocabulary, place->context, &s->penalty, error));
+    if (s->penalty) {
+        s->changed = mem_new(s->vocabulary, sizeof *s->changed);
+        if (!s->changed)
+            return error_nomem(error, "sampler", s->vocabulary * sizeof *s->changed);
     }
+    if (!greedy(&s->sampling) && !candidates_init(&s->candidates, s->vocabulary, 1.0))
+        return error_nomem(error, "sampler", s->vocabulary * sizeof(struct candidate));
+    return LL_OK;
 }
 
-static size_t make_heap(struct candidate *heap, const float *logits, size_t vocabulary)
+ll_status sampler_open(const ll_sampling *given, const struct sampler_place *place, struct sampler **ret,
+                       ll_error *error)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < vocabulary; i++)
-        if (logits[i] > -INFINITY) /* leaves NaN out too */
-            heap[count++] = (struct candidate){logits[i], (ll_token)i};
-    for (size_t i = count / 2; i-- > 0;)
-        sift_down(heap, count, i);
-    return count;
-}
-
-/* Takes the best off the heap of `count`; it lands at heap[count-1]. */
-static struct candidate pop(struct candidate *heap, size_t count)
-{
-    struct candidate best = heap[0];
-    heap[0] = heap[count - 1];
-    heap[count - 1] = best;
-    sift_down(heap, count - 1, 0);
-    return best;
-}
-
-static double total_weight(const struct candidate *heap, size_t count, float greatest, double temperature)
-{
-    double sum = 0.0;
-    for (size_t i = 0; i < count; i++)
-        sum += exp((heap[i].logit - (double)greatest) / temperature);
-    return sum;
-}
-
-/* The i-th best and its weight, taken off the heap when first asked for (i grows by one). The best
- * end up in heap[candidates-1], heap[candidates-2], … */
-static double weight_of(struct sampler *s, size_t candidates, size_t i, float greatest)
-{
-    struct candidate best = pop(s->heap, candidates - i);
-    return s->weights[i] = exp((best.logit - (double)greatest) / s->sampling.temperature);
-}
-
-/* How many of the best stay under top-k, top-p and min-p. top-p and min-p see what top-k left. */
-static size_t keep_best(struct sampler *s, size_t candidates, double *ret_kept_weight)
-{
-    const ll_sampling *p = &s->sampling;
-    float greatest = s->heap[0].logit;
-    size_t limit = candidates, popped = 0, kept = 0;
-    double total = 0.0, kept_weight = 0.0;
-    if (p->top_k > 0 && (size_t)p->top_k < candidates)
-        for (limit = (size_t)p->top_k; popped < limit; popped++)
-            total += weight_of(s, candidates, popped, greatest);
+    ll_sampling sampling;
+    OPTIONS_READ(sampling, given, ll_sampling_init, error);
+    LL_TRY(check_settings(&sampling, error));
+    struct sampler *s = mem_new(1, sizeof *s);
+    if (!s)
+        return error_nomem(error, "sampler", sizeof *s);
+    s->sampling = sampling;
+    s->vocabulary = place->vocabulary;
+    s->state = sampling.seed;
+    mirostat_init(&s->mirostat, &sampling);
+    ll_status status = open_parts(s, place, error);
+    if (status == LL_OK)
+        *ret = s;
     else
-        total = total_weight(s->heap, candidates, greatest, p->temperature);
-    for (; kept < limit; kept++) {
-        if (kept > 0 && kept_weight >= p->top_p * total)
-            break;
-        if (kept == popped)
-            weight_of(s, candidates, popped++, greatest);
-        if (kept > 0 && s->weights[kept] < p->min_p * s->weights[0])
-            break;
-        kept_weight += s->weights[kept];
-    }
-    *ret_kept_weight = kept_weight;
-    return kept;
+        sampler_close(s);
+    return status;
 }
 
-/* Nothing is left out, so no order is needed. */
-static ll_token pick_from_all(struct sampler *s, size_t candidates)
+void sampler_close(struct sampler *s)
 {
-    double greatest = s->heap[0].logit, total = 0.0;
-    for (size_t i = 0; i < candidates; i++)
-        total += s->weights[i] = exp((s->heap[i].logit - greatest) / s->sampling.temperature);
-    double at = next_uniform(s) * total;
-    for (size_t i = 0; i < candidates; i++) {
-        at -= s->weights[i];
-        if (at < 0.0)
-            return s->heap[i].token;
-    }
-    return s->heap[0].token; /* rounding left a crumb */
+    if (!s)
+        return;
+    penalty_close(s->penalty);
+    candidates_fini(&s->candidates);
+    mem_free(s->changed);
+    mem_free(s);
+}
+
+bool sampler_is_plain(const struct sampler *s)
+{
+    return greedy(&s->sampling) && !s->changed;
 }
 
 ll_token sampler_pick(struct sampler *s, const float *logits, const ll_token *history, size_t count)
 {
-    logits = penalise(s, logits, history, count);
-    if (s->sampling.temperature == 0.0f)
-        return pick_greatest(logits, s->vocabulary);
-    size_t candidates = make_heap(s->heap, logits, s->vocabulary);
-    if (candidates == 0)
-        return -1;
-    if (s->sampling.top_k == 0 && s->sampling.top_p >= 1.0f && s->sampling.min_p <= 0.0f)
-        return pick_from_all(s, candidates);
-    double kept_weight;
-    size_t kept = keep_best(s, candidates, &kept_weight);
-    double at = next_uniform(s) * kept_weight;
-    for (size_t i = 0; i < kept; i++) {
-        at -= s->weights[i];
-        if (at < 0.0)
-            return s->heap[candidates - 1 - i].token;
+    bool filled = false;
+    s->logits = logits;
+    s->history = history;
+    s->count = count;
+    s->picked = -1;
+    if (s->changed) {
+        memcpy(s->changed, logits, s->vocabulary * sizeof *logits);
+        s->logits = s->changed;
     }
-    return s->heap[candidates - kept].token; /* rounding left a crumb: the last one kept */
+    for (size_t i = 0; i < RULES; i++) {
+        if (!rules[i].asked(&s->sampling))
+            continue;
+        if (rules[i].on_candidates && !filled) {
+            filled = true;
+            if (candidates_fill(&s->candidates, s->logits, s->vocabulary) == 0)
+                return -1;
+        }
+        rules[i].run(s);
+    }
+    return s->picked;
 }
 
 /* ---- the untouched distribution ---- */

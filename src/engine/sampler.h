@@ -1,4 +1,4 @@
-/* Picks the next token: penalties, top-k, temperature, top-p, min-p, in that order.
+/* Picks the next token: a chain of rules, run in the order in which it is printed.
  * SPDX-License-Identifier: Apache-2.0
  *
  * Same seed and same logits give the same tokens with the same math library (exp may differ in its last
@@ -7,11 +7,19 @@
 #define ENGINE_SAMPLER_H
 
 #include "longleaf.h"
+#include "text/tokenizer.h"
 
 struct sampler;
 
-/* LL_ARGUMENT names the setting that is out of range. Copies sampling, not its stop strings. */
-ll_status sampler_open(const ll_sampling *sampling, size_t vocabulary, struct sampler **ret, ll_error *error);
+struct sampler_place {
+    const struct tokenizer *tokenizer; /* NULL: tokens have no text, so that no sequence breaker is found */
+    size_t vocabulary;
+    size_t context; /* the longest history there will be */
+};
+
+/* LL_ARGUMENT names the setting that is out of range. Copies sampling, not the strings it points at. */
+ll_status sampler_open(const ll_sampling *sampling, const struct sampler_place *place, struct sampler **ret,
+                       ll_error *error);
 void sampler_close(struct sampler *sampler);
 /* history: all tokens so far, for the penalties. -1 when the logits are not numbers. */
 ll_token sampler_pick(struct sampler *sampler, const float *logits, const ll_token *history, size_t count);

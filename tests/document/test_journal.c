@@ -109,12 +109,14 @@ static void the_file_is_for_its_user_only(void **state)
 static void every_setting_makes_another_key(void **state)
 {
     (void)state;
-    unsigned char identity[32] = {1}, other[32] = {2}, keys[14][JOURNAL_KEY];
+    enum { SETTINGS = 20 };
+    unsigned char identity[32] = {1}, other[32] = {2}, keys[6 + SETTINGS][JOURNAL_KEY];
     ll_token ids[] = {1, 2, 3}, more[] = {1, 2, 3, 0};
     struct token_list prompt = {ids, 3, 3}, longer = {more, 4, 4};
-    ll_sampling plain, s[8];
+    static const char *const texts[] = {"3=1"};
+    ll_sampling plain, s[SETTINGS];
     ll_sampling_init(&plain);
-    for (size_t i = 0; i < 8; i++)
+    for (size_t i = 0; i < SETTINGS; i++)
         s[i] = plain;
     s[0].temperature = 0.5f;
     s[1].top_k = 3;
@@ -124,16 +126,30 @@ static void every_setting_makes_another_key(void **state)
     s[5].presence_penalty = 0.3f;
     s[6].frequency_penalty = 0.3f;
     s[7].penalty_window = 5;
+    s[8].typical_p = 0.5f;
+    s[9].xtc_probability = 0.5f;
+    s[10].xtc_threshold = 0.5f;
+    s[11].mirostat = 1;
+    s[12].mirostat_tau = 1.0f;
+    s[13].mirostat_eta = 1.0f;
+    s[14].dry_multiplier = 1.0f;
+    s[15].dry_base = 2.0f;
+    s[16].dry_length = 9;
+    s[17].dry_window = 9;
+    s[18].dry_breakers = texts;
+    s[18].dry_breaker_count = 1;
+    s[19].bias = texts;
+    s[19].bias_count = 1;
     assert_int_equal(journal_key(identity, &plain, LL_F16, 70, &prompt, keys[0], NULL), LL_OK);
     assert_int_equal(journal_key(other, &plain, LL_F16, 70, &prompt, keys[1], NULL), LL_OK);
     assert_int_equal(journal_key(identity, &plain, LL_Q8_0, 70, &prompt, keys[2], NULL), LL_OK);
     assert_int_equal(journal_key(identity, &plain, LL_F16, 71, &prompt, keys[3], NULL), LL_OK);
     assert_int_equal(journal_key(identity, &plain, LL_F16, 70, &longer, keys[4], NULL), LL_OK);
-    for (size_t i = 0; i < 8; i++)
+    for (size_t i = 0; i < SETTINGS; i++)
         assert_int_equal(journal_key(identity, &s[i], LL_F16, 70, &prompt, keys[5 + i], NULL), LL_OK);
     s[0].seed = 99;
-    assert_int_equal(journal_key(identity, &s[0], LL_F16, 70, &prompt, keys[13], NULL), LL_OK);
-    for (size_t i = 0; i < 14; i++)
+    assert_int_equal(journal_key(identity, &s[0], LL_F16, 70, &prompt, keys[5 + SETTINGS], NULL), LL_OK);
+    for (size_t i = 0; i < 6 + SETTINGS; i++)
         for (size_t k = 0; k < i; k++)
             assert_memory_not_equal(keys[i], keys[k], JOURNAL_KEY);
     plain.seed = 99; /* greedy: no seed matters */

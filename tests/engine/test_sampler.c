@@ -8,6 +8,8 @@
 
 enum { VOCABULARY = 211 };
 
+static const struct sampler_place place = {NULL, VOCABULARY, 2048};
+
 static void random_logits(float *logits)
 {
     for (size_t i = 0; i < VOCABULARY; i++)
@@ -18,7 +20,7 @@ static struct sampler *open_sampler(const ll_sampling *sampling)
 {
     struct sampler *sampler = NULL;
     ll_error error;
-    assert_int_equal(sampler_open(sampling, VOCABULARY, &sampler, &error), LL_OK);
+    assert_int_equal(sampler_open(sampling, &place, &sampler, &error), LL_OK);
     return sampler;
 }
 
@@ -200,9 +202,9 @@ static void missing_stop_strings_are_refused_by_place(void **state)
     ll_error error;
     ll_sampling_init(&sampling);
     sampling.stop_count = 2;
-    assert_int_equal(sampler_open(&sampling, VOCABULARY, &sampler, &error), LL_ARGUMENT);
+    assert_int_equal(sampler_open(&sampling, &place, &sampler, &error), LL_ARGUMENT);
     sampling.stop = stops;
-    assert_int_equal(sampler_open(&sampling, VOCABULARY, &sampler, &error), LL_ARGUMENT);
+    assert_int_equal(sampler_open(&sampling, &place, &sampler, &error), LL_ARGUMENT);
     assert_non_null(strstr(error.text, "2 of 2"));
 }
 
@@ -214,15 +216,15 @@ static void settings_out_of_range_are_refused_by_name(void **state)
     ll_error error;
     ll_sampling_init(&sampling);
     sampling.temperature = NAN;
-    assert_int_equal(sampler_open(&sampling, VOCABULARY, &sampler, &error), LL_ARGUMENT);
+    assert_int_equal(sampler_open(&sampling, &place, &sampler, &error), LL_ARGUMENT);
     assert_non_null(strstr(error.text, "temperature"));
     ll_sampling_init(&sampling);
     sampling.top_p = 0.0f;
-    assert_int_equal(sampler_open(&sampling, VOCABULARY, &sampler, &error), LL_ARGUMENT);
+    assert_int_equal(sampler_open(&sampling, &place, &sampler, &error), LL_ARGUMENT);
     assert_non_null(strstr(error.text, "top-p"));
     ll_sampling_init(&sampling);
     sampling.size = sizeof sampling + 8;
-    assert_int_equal(sampler_open(&sampling, VOCABULARY, &sampler, &error), LL_VERSION);
+    assert_int_equal(sampler_open(&sampling, &place, &sampler, &error), LL_VERSION);
 }
 
 static void alternatives_are_the_greatest_log_probabilities_in_order(void **state)

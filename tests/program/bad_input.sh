@@ -30,6 +30,8 @@ else
     tap_skip "a model that may not be read" "root may read everything"
     tap_skip "a document that may not be read" "root may read everything"
 fi
+refused 2 'TOKEN=NUMBER' "a logit bias that is none" longleaf run -m toy -p hi -n 2 --logit-bias 5
+refused 2 'mirostat' "a version of mirostat that there is not" longleaf run -m toy -p hi --mirostat 3
 refused 2 '' "a device that is none" longleaf run --device toaster -p hi
 
 # ---- documents ----

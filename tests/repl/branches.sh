@@ -56,6 +56,7 @@ printf '%s\n' '/undo' | longleaf chat > out 2> err
 holds err 'nothing to take back' "an empty conversation has nothing to undo"
 printf '%s\n' 'one' '/prompt two' '/why 3' '/mark' '/system be brief' '/system' '/model' '/memory' '/params' '/docs' '/help why' | talk
 tap_case $? "the commands that show something"
+holds out 'order              greatest' "the order of sampling is shown"
 holds out '<|im_start|>user' "the prompt is shown with its control tokens"
 holds out ' among ' "alternatives of tokens are shown"
 awk 'BEGIN { for (i = 0; i < 3000; i++) printf "Keeper %d lit the lamp in %d. ", i, 1800 + i % 100; print "" }' > big.txt
