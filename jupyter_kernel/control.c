@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "console/fault.h"
 #include "console/human.h"
 #include "longleaf.h"
 
@@ -51,7 +52,7 @@ static bool catch_signals(int wake)
     for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
         ok = ok && sigaction(caught[i], &action, NULL) == 0;
     action.sa_handler = nothing; /* rather than ignored, which child processes would inherit */
-    return ok && sigaction(SIGPIPE, &action, NULL) == 0;
+    return ok && sigaction(SIGPIPE, &action, NULL) == 0 && fault_watch(NULL, 1);
 }
 
 /* ---- requests ---- */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "console/human.h"
+#include "console/memory.h"
 #include "console/runs.h"
 #include "jupyter_kernel/magic.h"
 
@@ -61,11 +62,31 @@ bool magic_model(struct turn *turn, const struct call *call, json_t **ret)
 
 bool magic_memory(struct turn *turn, const struct call *call, json_t **ret)
 {
-    (void)call;
+    enum memory_request request;
+    const struct talk *talk = turn->talk;
+    struct text account = {0};
+    ll_error error = {0};
+    if (!memory_read_request(call->argument, call->argument_length, &request)) {
+        output_fail(turn->output, FAIL_USAGE, "%%memory takes trim, json, prometheus or nothing");
+        return false;
+    }
     if (!talk_open_engine(turn))
         return false;
-    *ret = gauge_memory_bundle(turn->talk->engine, turn->talk->model, turn->talk->session);
-    return true;
+    if (request == REQUEST_TEXT || request == REQUEST_JSON) {
+        *ret = gauge_memory_bundle(talk->engine, talk->model, talk->session);
+        return true;
+    }
+    bool ok = true;
+    if (request == REQUEST_PROMETHEUS)
+        memory_show(MEMORY_PROMETHEUS, talk->engine, talk->model, talk->session, &account);
+    else
+        ok = memory_trim(talk->engine, talk->model, talk->session, &account, &error) == LL_OK;
+    if (ok)
+        *ret = bundle_new(text_string(&account), account.length);
+    else
+        output_fail_error(turn->output, FAIL_WORK, &error);
+    text_fini(&account);
+    return ok;
 }
 
 bool magic_log(struct turn *turn, const struct call *call, json_t **ret)

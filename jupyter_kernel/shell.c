@@ -152,7 +152,8 @@ void shell_run(struct shell *shell)
     while (!interrupt_leaves(shell->interrupt)) {
         zmq_pollitem_t items[] = {{.socket = shell->channel.socket, .events = ZMQ_POLLIN},
                                   {.fd = shell->interrupt->wake, .events = ZMQ_POLLIN}};
-        sockets_poll(items, 2, -1);
+        sockets_poll(items, 2, talk_idle(&shell->talk));
+        talk_rest(&shell->talk);
         serve_all(shell);
     }
 }

@@ -7,6 +7,7 @@
 
 #include "console/cachepath.h"
 #include "console/human.h"
+#include "console/memory.h"
 #include "console/modelpath.h"
 #include "console/sampling.h"
 
@@ -68,6 +69,7 @@ static ll_flow on_token(void *user, const ll_token_event *event)
 void turn_init(struct turn *turn, struct talk *talk, struct output *output, ll_cancel *cancel)
 {
     *turn = (struct turn){.talk = talk, .output = output, .cancel = cancel};
+    talk->rests = false;
     gauge_init(&turn->gauge, output, talk->gauge);
     turn->gauge.engine = talk->engine;
     turn->gauge.session = talk->session;
@@ -75,6 +77,7 @@ void turn_init(struct turn *turn, struct talk *talk, struct output *output, ll_c
 
 void turn_fini(struct turn *turn)
 {
+    turn->talk->worked = human_clock();
     gauge_end(&turn->gauge);
     gauge_fini(&turn->gauge);
     text_fini(&turn->text);
@@ -172,6 +175,24 @@ bool talk_change_model(struct turn *turn, const char *name)
     text_fini(&path);
     text_fini(&problem);
     return ok;
+}
+
+long talk_idle(const struct talk *talk)
+{
+    double minutes = settings_number(&talk->settings, OPTION_IDLE);
+    if (!talk->model || talk->rests || minutes <= 0.0)
+        return -1;
+    double left = talk->worked + minutes * 60.0 - human_clock();
+    return left <= 0.0 ? 0 : left < 1e6 ? (long)(left * 1000.0) + 1 : 1000000000;
+}
+
+void talk_rest(struct talk *talk)
+{
+    struct text account = {0};
+    if (talk_idle(talk) != 0)
+        return;
+    talk->rests = memory_trim(talk->engine, talk->model, talk->session, &account, NULL) == LL_OK;
+    text_fini(&account);
 }
 
 bool talk_open_model(struct turn *turn)

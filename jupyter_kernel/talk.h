@@ -19,6 +19,8 @@ struct talk_document {
 struct talk {
     struct settings settings;
     bool gauge, markdown, ignore_end; /* what a notebook has beyond the settings */
+    bool rests;    /* the model was laid to rest and no cell has run since */
+    double worked; /* when the last cell ended, by human_clock */
     ll_engine *engine;
     ll_model *model;
     ll_session *session;
@@ -52,6 +54,9 @@ bool talk_open_model(struct turn *turn); /* and a session */
 void talk_close_model(struct talk *talk);
 /* Changes the model; the conversation goes on with it. False: the old one stays. */
 bool talk_change_model(struct turn *turn, const char *name);
+/* Milliseconds that the model may still be idle before it is to rest; -1: for ever, or it rests. */
+long talk_idle(const struct talk *talk);
+void talk_rest(struct talk *talk); /* gives the model's memory back; the next cell that needs it reads it */
 ll_sampling talk_sampling(const struct talk *talk);
 size_t talk_capacity(const struct talk *talk);
 /* The file that keeps what the model answered about documents, so that nothing is computed twice; NULL: the

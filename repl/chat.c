@@ -12,6 +12,7 @@
 #include "console/command.h"
 #include "console/escape.h"
 #include "console/human.h"
+#include "console/memory.h"
 #include "repl/bytes.h"
 #include "repl/editor.h"
 #include "repl/line.h"
@@ -42,6 +43,7 @@ struct chat {
     size_t queue_count;
     struct status status;
     const char **marks;
+    double idle_since; /* human_clock; -1: the model rests already */
 };
 
 static void message_fini(struct talk_message *message)
@@ -141,6 +143,7 @@ static void end_job(struct chat *chat, int code)
     settle_signal(chat);
     feed_put_progress(chat->feed, NULL);
     chat->status.busy = false;
+    chat->idle_since = human_clock();
     screen_settle(&chat->screen);
 }
 
@@ -202,6 +205,31 @@ static void start_next(struct chat *chat)
     chat->status.busy = worker_busy(chat->worker);
 }
 
+/* Milliseconds until the model is to be laid to rest, or does so when the time has come; -1: never. */
+static int rest_when_due(struct chat *chat)
+{
+    double wanted = settings_number(&chat->talk->program->settings, OPTION_IDLE) * 60.0;
+    struct work *work = chat->talk->work;
+    struct text account = {0};
+    ll_error error = {0};
+    if (wanted <= 0.0 || chat->idle_since < 0.0 || !work->model || worker_busy(chat->worker))
+        return -1;
+    double left = chat->idle_since + wanted - human_clock();
+    if (left > 0.0)
+        return left < 1e6 ? (int)(left * 1000.0) + 1 : 1000000000;
+    chat->idle_since = -1.0;
+    if (memory_trim(work->engine, work->model, work->session, &account, &error) == LL_OK)
+        say_aside("nothing was asked for a while: the model's memory is given back; the next message reads "
+                  "it again");
+    text_fini(&account);
+    return 0;
+}
+
+static int sooner(int a, int b)
+{
+    return a < 0 ? b : b < 0 || a < b ? a : b;
+}
+
 static int on_idle(void *user)
 {
     struct chat *chat = user;
@@ -212,7 +240,8 @@ static int on_idle(void *user)
         start_next(chat);
     if (chat->quit)
         return BYTES_LEAVE;
-    return screen_work(&chat->screen, worker_busy(chat->worker));
+    int rest = rest_when_due(chat);
+    return sooner(rest, screen_work(&chat->screen, worker_busy(chat->worker)));
 }
 
 /* While the model works, Ctrl-C is for the work. */
@@ -442,7 +471,7 @@ static struct line_reader *open_reader(struct chat *chat)
 
 int chat_run(struct talk *talk)
 {
-    struct chat chat = {.talk = talk};
+    struct chat chat = {.talk = talk, .idle_since = human_clock()};
     chat.reader = open_live(&chat) ? open_reader(&chat) : NULL;
     if (!chat.reader) {
         say_error("the terminal cannot be set up: %s", strerror(errno));

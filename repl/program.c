@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "repl/program.h"
 
+#include <string.h>
+
 #include <signal.h>
 
 #include "console/human.h"
@@ -82,7 +84,7 @@ int program_fail(struct program *program, enum concern concern, const ll_error *
             return LEAVE_USAGE;
         /* fall through */
     default:
-        return concern == CONCERN_MODEL      ? LEAVE_MODEL
+        return concern == CONCERN_MODEL || strcmp(error->where, "model file") == 0 ? LEAVE_MODEL
                : concern == CONCERN_DOCUMENT ? LEAVE_DOCUMENT
                                              : LEAVE_OTHER;
     }

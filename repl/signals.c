@@ -8,6 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "console/fault.h"
+#include "repl/program.h"
+
 static struct {
     ll_cancel *cancel;
     void (*volatile restore)(void);
@@ -93,6 +96,11 @@ static bool handle(int number, void (*handler)(int), int flags)
     return sigaction(number, &action, NULL) == 0;
 }
 
+static void (*found_restore(void))(void)
+{
+    return signals.restore;
+}
+
 bool signals_start(ll_cancel *cancel)
 {
     signals.cancel = cancel;
@@ -104,10 +112,10 @@ bool signals_start(ll_cancel *cancel)
     }
     struct sigaction found;
     bool outlives = sigaction(SIGHUP, NULL, &found) == 0 && found.sa_handler == SIG_IGN; /* nohup */
-    return handle(SIGINT, on_stop, 0) && handle(SIGTERM, on_stop, 0) &&
-           (outlives || handle(SIGHUP, on_stop, 0)) && handle(SIGPIPE, on_failed_write, SA_RESTART) &&
-           handle(SIGXFSZ, on_failed_write, SA_RESTART) && handle(SIGWINCH, on_resize, SA_RESTART) &&
-           handle(SIGCONT, on_continue, SA_RESTART);
+    return fault_watch(found_restore, LEAVE_MODEL) && handle(SIGINT, on_stop, 0) &&
+           handle(SIGTERM, on_stop, 0) && (outlives || handle(SIGHUP, on_stop, 0)) &&
+           handle(SIGPIPE, on_failed_write, SA_RESTART) && handle(SIGXFSZ, on_failed_write, SA_RESTART) &&
+           handle(SIGWINCH, on_resize, SA_RESTART) && handle(SIGCONT, on_continue, SA_RESTART);
 }
 
 void signals_set_patient(bool patient)

@@ -135,8 +135,11 @@ static int do_log(struct talk *talk, const struct argument *argument)
 
 static int do_memory(struct talk *talk, const struct argument *argument)
 {
-    (void)argument;
-    return show_memory(talk);
+    enum memory_request request;
+    if (memory_read_request(argument->text, argument->length, &request))
+        return show_memory(talk, request);
+    say_error("/memory takes trim, json, prometheus or nothing");
+    return LEAVE_USAGE;
 }
 
 static int do_prompt(struct talk *talk, const struct argument *argument)

@@ -147,10 +147,19 @@ int show_cache(const struct talk *talk)
     return LEAVE_OK;
 }
 
-int show_memory(const struct talk *talk)
+int show_memory(const struct talk *talk, enum memory_request request)
 {
     struct text account = {0};
-    memory_show(MEMORY_TEXT, talk->work->engine, talk->work->model, talk->work->session, &account);
+    ll_error error = {0};
+    const struct work *work = talk->work;
+    if (request != REQUEST_TRIM)
+        memory_show((enum memory_form)request, work->engine, work->model, work->session, &account);
+    else if (memory_trim(work->engine, work->model, work->session, &account, &error) != LL_OK) {
+        text_fini(&account);
+        return program_fail(talk->program, CONCERN_WORK, &error);
+    }
+    if (request == REQUEST_JSON)
+        text_putc(&account, '\n');
     output_write(&talk->program->output, text_string(&account), account.length);
     text_fini(&account);
     return LEAVE_OK;

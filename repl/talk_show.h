@@ -4,6 +4,7 @@
 #define REPL_TALK_SHOW_H
 
 #include "console/command.h"
+#include "console/memory.h"
 #include "repl/talk.h"
 
 /* Each prints to the program's output and gives LEAVE_OK or an exit code, said. */
@@ -13,7 +14,7 @@ int show_parameters(const struct talk *talk);
 int show_model(const struct talk *talk);
 int show_context(const struct talk *talk);
 int show_cache(const struct talk *talk);
-int show_memory(const struct talk *talk);
+int show_memory(const struct talk *talk, enum memory_request request);
 int show_runs(const struct talk *talk);
 /* What the model would be given with this as the next message; length 0: without one. */
 int show_prompt(const struct talk *talk, const char *text, size_t length);

@@ -52,6 +52,7 @@ bool worker_start(struct worker *worker, worker_fn job, void *user)
     worker->user = user;
     atomic_store(&worker->ended, false);
     sigfillset(&all);
+    sigdelset(&all, SIGBUS); /* a fault is the thread's own */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int failure = pthread_create(&worker->thread, NULL, run, worker);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -182,7 +182,13 @@ typedef struct ll_memory { /* bytes of one device; NAN for a sensor that is not 
     uint64_t limit;                    /* of the container around this process; 0: none                    */
     uint64_t resident, resident_peak;  /* of this process, in the machine's memory                         */
     float busy, celsius, watts;        /* of a GPU: share of time that it computes, 0 … 1                  */
+    double joules;                     /* that the GPU has drawn since its driver was loaded               */
 } ll_memory;
+
+typedef struct ll_heap { /* the C library's allocator in this process; 0 where it does not say */
+    uint64_t used;     /* bytes that programs hold                        */
+    uint64_t reserved; /* taken from the system for them, holes included  */
+} ll_heap;
 
 void ll_engine_options_init(ll_engine_options *options);
 ll_status ll_engine_open(const ll_engine_options *options, ll_engine **ret, ll_error *error);
@@ -193,6 +199,9 @@ ll_status ll_engine_get_device(const ll_engine *engine, size_t device, ll_device
 const char *ll_component_name(ll_component component); /* "weights", "cache", …   [any thread] */
 /* One reading for a gauge: some microseconds, and no lock that a computation would wait for. */
 ll_status ll_engine_get_memory(const ll_engine *engine, size_t device, ll_memory *ret); /* [any thread] */
+/* What the allocator keeps beyond what is used is fragmented or free; ll_session_trim and ll_model_rest give
+ * back what can be. Waits for the allocator's own locks: not for every frame. */
+void ll_heap_get(ll_heap *ret); /* [any thread] */
 size_t ll_engine_note_count(const ll_engine *engine);             /* why a backend is absent … */
 const char *ll_engine_note(const ll_engine *engine, size_t note); /* NULL past the end */
 
@@ -236,8 +245,10 @@ ll_status ll_model_get_identity(const ll_model *model, char ret[65], ll_error *e
 /* Bytes of the mapped model file that are in memory at this moment (page cache); 0 where weights are kept on
  * a device. Takes about a millisecond for each GiB. */
 uint64_t ll_model_cached_bytes(const ll_model *model); /* [any thread] */
-/* Lets go of the mapped weights' pages; they come back from the file when they are next needed. Sessions
- * stay as they are. Returns the bytes let go, 0 where weights are kept on a device. */
+/* Gives the weights' memory back to the system: pages of the mapped file, here and in the page cache, what a
+ * device holds, and working space. Sessions stay as they are. The weights come back with the next sync,
+ * generate or job, which reports LL_LOADING first and may fail as ll_model_open does, changing nothing.
+ * Waits for a step that is being computed. Returns the bytes let go; 0: they are let go already. */
 uint64_t ll_model_rest(ll_model *model); /* [any thread] */
 /* Writes the GGUF file `in` to `out` with its matrices as type ("Q4_K", "Q8_0", "BF16" …), some rows at a
  * time; vectors stay as they are. `out` is replaced at the end, or left as it was. LL_ARGUMENT: no such type,
@@ -350,6 +361,9 @@ typedef struct ll_session_stats {
     size_t blocks_free, blocks_shared, block_tokens; /* of the KV cache; cache_blocks are in use    */
     uint64_t cache_used_bytes;        /* of the blocks in use                                       */
     double prefill_rate, decode_rate; /* tokens a second lately; 0: none yet                        */
+    size_t window;           /* tokens that layers with a sliding window see; 0: no layer has one   */
+    size_t reach;            /* tokens that the last step's farthest look went back                 */
+    double reach_mean;       /* the mean over ALiBi's heads; 0: no ALiBi, or the device counts none */
 } ll_session_stats;
 
 typedef struct ll_sampling {
@@ -688,6 +702,7 @@ typedef struct ll_runlog_entry { /* one run; counts of 0, empty names and NAN ar
     uint64_t tokens_in, tokens_out;   /* computed and generated */
     uint64_t predicted[LL_COMPONENTS], peak[LL_COMPONENTS], resident_peak;
     double first_token_seconds, token_seconds, coverage; /* of the first answer; of one token; 0 … 1 */
+    double joules; /* that the GPU drew meanwhile, other programs' work included */
 } ll_runlog_entry;
 
 typedef struct ll_runlog_filter {

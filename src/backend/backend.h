@@ -95,6 +95,10 @@ struct backend { /* the common head of every open backend */
     bool host_memory;      /* its memory is host memory: weights are used where they are mapped */
     char name[32];         /* "cpu avx512-vnni" */
     char device[128];
+    struct backend_reach {       /* of ALiBi's queries in the step that ended last */
+        int64_t farthest;        /* positions that a query looked back at the most, itself included */
+        int64_t looked, queries; /* looked: the sum over queries of all heads; 0: not counted */
+    } reach;
 };
 
 struct backend_options {

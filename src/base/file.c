@@ -1,5 +1,6 @@
 /* Files: mapped reads, whole reads with a limit, atomic writes.
  * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* madvise */
 #include "base/file.h"
 
 #include <errno.h>
@@ -49,18 +50,45 @@ ll_status file_map_open(const char *path, struct file_map *ret, ll_error *error)
         return status;
     }
     void *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (bytes == MAP_FAILED)
+    if (bytes == MAP_FAILED) {
         status = error_errno(error, "file", path, errno);
-    else
-        *ret = (struct file_map){bytes, (size_t)info.st_size};
-    close(fd);
-    return status;
+        close(fd);
+        return status;
+    }
+    *ret = (struct file_map){bytes, (size_t)info.st_size, fd, info.st_mtim};
+    return LL_OK;
+}
+
+ll_status file_map_check(const struct file_map *map, ll_error *error)
+{
+    struct stat info;
+    if (!map->bytes || fstat(map->fd, &info) != 0)
+        return LL_OK;
+    if ((uint64_t)info.st_size < map->size)
+        return error_set(error, LL_IO, "model file",
+                         "the file was cut to %lld of %zu bytes while it was in use; put the whole file "
+                         "back and open it again",
+                         (long long)info.st_size, map->size);
+    if (info.st_mtim.tv_sec != map->changed.tv_sec || info.st_mtim.tv_nsec != map->changed.tv_nsec)
+        return error_set(error, LL_IO, "model file",
+                         "the file was written to while it was in use; open it again");
+    return LL_OK;
+}
+
+uint64_t file_map_forget(const struct file_map *map)
+{
+    if (!map->bytes || madvise((void *)(uintptr_t)map->bytes, map->size, MADV_DONTNEED) != 0)
+        return 0;
+    (void)posix_fadvise(map->fd, 0, 0, POSIX_FADV_DONTNEED);
+    return map->size;
 }
 
 void file_map_close(struct file_map *map)
 {
-    if (map->bytes)
+    if (map->bytes) {
         munmap((void *)(uintptr_t)map->bytes, map->size);
+        close(map->fd);
+    }
     *map = (struct file_map){0};
 }
 

@@ -3,17 +3,26 @@
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 
+#include <time.h>
+
 #include "base/strbuf.h"
 #include "longleaf.h"
 
 /* A read-only private mapping of a regular file. Only for model files: a file that shrinks while
- * mapped would fault, so documents are read with file_read. */
+ * mapped would fault, so documents are read with file_read. The file stays open, to be asked about. */
 struct file_map {
-    const unsigned char *bytes;
+    const unsigned char *bytes; /* NULL: closed; all zero is a closed map */
     size_t size;
+    int fd;
+    struct timespec changed; /* when the file was last written to, as it was opened */
 };
 
 ll_status file_map_open(const char *path, struct file_map *ret, ll_error *error);
+/* LL_IO when the file has been cut or written to since; about a microsecond. */
+ll_status file_map_check(const struct file_map *map, ll_error *error);
+/* Lets go of the pages here and in the system's cache of files; they are read again when they are next used.
+ * Returns the bytes let go here. */
+uint64_t file_map_forget(const struct file_map *map);
 void file_map_close(struct file_map *map);
 
 /* Appends the whole of path ("-": standard input; FIFOs allowed) to out. More than max_bytes is

@@ -235,6 +235,15 @@ uint64_t machine_forget(void *memory, size_t bytes)
     return end - start;
 }
 
+void machine_heap(struct machine_heap *ret)
+{
+    *ret = (struct machine_heap){0};
+#if defined __GLIBC__ && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33)
+    struct mallinfo2 info = mallinfo2();
+    *ret = (struct machine_heap){info.uordblks + info.hblkhd, info.arena + info.hblkhd};
+#endif
+}
+
 void machine_trim(void)
 {
 #ifdef __GLIBC__

@@ -48,6 +48,11 @@ uint64_t machine_cached(const void *mapped, size_t bytes);
 /* Gives whole pages inside memory of the process back to the system; they read as zeroes, or as the file's
  * bytes where a file is mapped. Returns the bytes let go. */
 uint64_t machine_forget(void *memory, size_t bytes);
+struct machine_heap { /* of the C library's allocator; zero where it does not say */
+    uint64_t used, reserved;
+};
+
+void machine_heap(struct machine_heap *ret);
 /* Gives back what the allocator keeps for later. */
 void machine_trim(void);
 

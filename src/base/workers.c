@@ -115,6 +115,7 @@ static bool start_thread(struct workers *w, int thread)
     *start = (struct worker_start){w, thread};
     sigset_t all, before;
     sigfillset(&all);
+    sigdelset(&all, SIGBUS); /* a fault is the thread's own: blocked, it would end the process unheard */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int failed = pthread_create(&w->threads[thread], NULL, worker_main, start);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

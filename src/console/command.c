@@ -35,7 +35,11 @@ static const struct command_row rows[COMMAND_COUNT] = {
                      "the alternatives of the last N tokens, and how likely they were", NULL},
     [COMMAND_CONTEXT] = {"context", "ctx", NULL, SHAPE_NONE, IN_BOTH, "how full the context is", NULL},
     [COMMAND_KV] = {"kv", "cache", NULL, SHAPE_NONE, IN_BOTH, "what the keys and values take", NULL},
-    [COMMAND_MEMORY] = {"memory", "mem", NULL, SHAPE_NONE, IN_BOTH, "memory in use, by component", NULL},
+    [COMMAND_MEMORY] = {"memory", "mem", "[trim|json|prometheus]", SHAPE_MEMORY, IN_BOTH,
+                        "memory in use, by component; trim gives back what can be",
+                        "trim returns weights, working space and free blocks to the system; the conversation "
+                        "stays, and the next message reads the weights again. The option idle does it by "
+                        "itself. json and prometheus are the same account for programs."},
     [COMMAND_DASH] = {"dash", "top", NULL, SHAPE_NONE, 0, "memory, cache and runs on the whole screen", NULL},
     [COMMAND_UNDO] = {"undo", NULL, NULL, SHAPE_NONE, IN_BOTH, "take back the last turn", NULL},
     [COMMAND_RETRY] = {"retry", "again regenerate", NULL, SHAPE_NONE, IN_BOTH, "answer the last message anew",

@@ -50,7 +50,8 @@ enum command_shape {
     SHAPE_MODEL,
     SHAPE_MARK,   /* the name of a mark */
     SHAPE_EXPORT, /* md, html or json, then a file name */
-    SHAPE_COMMAND /* a command's name */
+    SHAPE_COMMAND, /* a command's name */
+    SHAPE_MEMORY   /* trim, json or prometheus */
 };
 
 enum command_place { IN_REPL = 1, IN_NOTEBOOK = 2, IN_BOTH = 3 };

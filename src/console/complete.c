@@ -181,6 +181,8 @@ static void offer_export(struct completion *c, const char *argument, size_t leng
     offer(c, &word, 0, "json");
 }
 
+static const char *const memory_words[] = {"trim", "json", "prometheus"};
+
 static void offer_argument(struct completion *c, enum command_place place, enum command command,
                            const char *line, size_t length, const char *const *marks)
 {
@@ -206,6 +208,10 @@ static void offer_argument(struct completion *c, enum command_place place, enum 
         for (int i = 0; i < COMMAND_COUNT; i++)
             if (command_is_in((enum command)i, place))
                 offer(c, &word, 0, command_row((enum command)i)->name);
+        break;
+    case SHAPE_MEMORY:
+        for (size_t i = 0; i < sizeof memory_words / sizeof *memory_words; i++)
+            offer(c, &word, 0, memory_words[i]);
         break;
     case SHAPE_NONE:
     case SHAPE_TEXT:

@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "console/escape.h"
 #include "console/human.h"
@@ -59,6 +60,9 @@ static void device_text(const ll_device_info *info, const ll_memory *memory, str
     }
     text_printf(out, "  %-10s %12s %12s %12s\n", "together", human_bytes(used).text,
                 human_bytes(reserved).text, human_bytes(peak).text);
+    if (reserved > used)
+        text_printf(out, "  %s are reserved and hold nothing now (%s)\n", human_bytes(reserved - used).text,
+                    human_share(share(reserved - used, reserved)).text);
     if (isfinite(memory->busy))
         text_printf(out, "  busy %s", human_share((double)memory->busy).text);
     if (isfinite(memory->celsius))
@@ -78,15 +82,30 @@ static void session_text(const ll_session_stats *s, struct text *out)
                 s->block_tokens, human_count(s->cache_blocks).text, human_count(s->blocks_shared).text,
                 human_count(s->blocks_free).text, human_bytes(s->cache_used_bytes).text,
                 human_bytes(s->cache_bytes).text);
+    if (s->reach)
+        text_printf(out, "reach: the last step looked back %s token%s at the most",
+                    human_count(s->reach).text, s->reach == 1 ? "" : "s");
+    if (s->reach && s->reach_mean > 0.0)
+        text_printf(out, ", %s in the mean of all heads (ALiBi)", human_count((uint64_t)s->reach_mean).text);
+    if (s->reach && s->window)
+        text_printf(out, "; layers with a sliding window see %s", human_count(s->window).text);
+    if (s->reach)
+        text_putc(out, '\n');
     if (s->prefill_rate > 0.0 || s->decode_rate > 0.0)
         text_printf(out, "tokens a second: %s read, %s written\n",
                     s->prefill_rate > 0.0 ? human_rate(s->prefill_rate).text : "-",
                     s->decode_rate > 0.0 ? human_rate(s->decode_rate).text : "-");
 }
 
+static bool sensors_missing(const ll_memory *memory)
+{
+    return !isfinite(memory->busy) && !isfinite(memory->celsius) && !isfinite(memory->watts);
+}
+
 static void show_text(const struct view *view, struct text *out)
 {
     ll_memory memory = {0};
+    ll_heap heap;
     for (size_t i = 0; i < view->devices; i++) {
         ll_device_info info;
         if (read_device(view, i, &info, &memory))
@@ -94,6 +113,13 @@ static void show_text(const struct view *view, struct text *out)
     }
     text_printf(out, "process: %s resident, %s at the most\n", human_bytes(memory.resident).text,
                 human_bytes(memory.resident_peak).text);
+    ll_heap_get(&heap);
+    if (heap.reserved)
+        text_printf(out, "allocator: %s in use of %s taken from the system\n", human_bytes(heap.used).text,
+                    human_bytes(heap.reserved).text);
+    for (size_t i = 0; sensors_missing(&memory) && i < ll_engine_note_count(view->engine); i++)
+        if (strstr(ll_engine_note(view->engine, i), "temperature"))
+            text_printf(out, "%s\n", ll_engine_note(view->engine, i));
     if (view->cached)
         text_printf(out, "model file: %s of %s in the page cache (%s)\n", human_bytes(view->cached).text,
                     human_bytes(view->model.file_bytes).text,
@@ -133,6 +159,7 @@ static json_t *device_json(const ll_device_info *info, const ll_memory *memory)
     json_object_set_new(device, "busy", number_json((double)memory->busy));
     json_object_set_new(device, "celsius", number_json((double)memory->celsius));
     json_object_set_new(device, "watts", number_json((double)memory->watts));
+    json_object_set_new(device, "joules", number_json(memory->joules));
     return device;
 }
 
@@ -148,6 +175,9 @@ static json_t *session_json(const ll_session_stats *s)
     json_object_set_new(session, "blocks_free", count_json(s->blocks_free));
     json_object_set_new(session, "cache_bytes", count_json(s->cache_bytes));
     json_object_set_new(session, "cache_used_bytes", count_json(s->cache_used_bytes));
+    json_object_set_new(session, "window", count_json(s->window));
+    json_object_set_new(session, "reach", count_json(s->reach));
+    json_object_set_new(session, "reach_mean", number_json(s->reach_mean));
     json_object_set_new(session, "prefill_rate", number_json(s->prefill_rate));
     json_object_set_new(session, "decode_rate", number_json(s->decode_rate));
     return session;
@@ -157,6 +187,7 @@ static void show_json(const struct view *view, struct text *out)
 {
     json_t *root = json_object(), *devices = json_array();
     ll_memory memory = {0};
+    ll_heap heap;
     for (size_t i = 0; i < view->devices; i++) {
         ll_device_info info;
         if (read_device(view, i, &info, &memory))
@@ -165,6 +196,10 @@ static void show_json(const struct view *view, struct text *out)
     json_object_set_new(root, "devices", devices);
     json_object_set_new(root, "resident", count_json(memory.resident));
     json_object_set_new(root, "resident_peak", count_json(memory.resident_peak));
+    ll_heap_get(&heap);
+    json_object_set_new(
+        root, "heap",
+        json_pack("{s:o, s:o}", "used", count_json(heap.used), "reserved", count_json(heap.reserved)));
     if (view->with_model) {
         json_object_set_new(root, "model_file", count_json(view->model.file_bytes));
         json_object_set_new(root, "model_cached", count_json(view->cached));
@@ -210,7 +245,15 @@ static void components_prometheus(const struct view *view, struct text *out)
     }
 }
 
-enum device_figure { DEVICE_TOTAL, DEVICE_FREE, DEVICE_BUSY, DEVICE_CELSIUS, DEVICE_WATTS, DEVICE_FIGURES };
+enum device_figure {
+    DEVICE_TOTAL,
+    DEVICE_FREE,
+    DEVICE_BUSY,
+    DEVICE_CELSIUS,
+    DEVICE_WATTS,
+    DEVICE_JOULES,
+    DEVICE_FIGURES
+};
 
 static double device_figure(const ll_memory *memory, enum device_figure figure)
 {
@@ -223,8 +266,10 @@ static double device_figure(const ll_memory *memory, enum device_figure figure)
         return (double)memory->busy;
     case DEVICE_CELSIUS:
         return (double)memory->celsius;
-    default:
+    case DEVICE_WATTS:
         return (double)memory->watts;
+    default:
+        return memory->joules;
     }
 }
 
@@ -235,7 +280,8 @@ static void devices_prometheus(const struct view *view, struct text *out)
         {"device_memory_free_bytes", "Memory of the device that could still be given."},
         {"device_busy_ratio", "Share of time that the device computes."},
         {"device_temperature_celsius", "Temperature of the device."},
-        {"device_power_watts", "Power that the device draws."}};
+        {"device_power_watts", "Power that the device draws."},
+        {"device_energy_joules", "Energy that the device has drawn since its driver was loaded."}};
     for (int f = 0; f < DEVICE_FIGURES; f++) {
         bool named = false;
         for (size_t d = 0; d < view->devices; d++) {
@@ -269,6 +315,9 @@ static void session_prometheus(const ll_session_stats *s, struct text *out)
     text_printf(out, "longleaf_kv_blocks{state=\"used\"} %zu\n", s->cache_blocks);
     text_printf(out, "longleaf_kv_blocks{state=\"shared\"} %zu\n", s->blocks_shared);
     text_printf(out, "longleaf_kv_blocks{state=\"free\"} %zu\n", s->blocks_free);
+    one(out, "reach_tokens", "How far back the last step looked at the most.", (double)s->reach);
+    one(out, "sliding_window_tokens", "What layers with a sliding window see; 0: none has one.",
+        (double)s->window);
     one(out, "prefill_tokens_per_second", "Speed of reading lately.", s->prefill_rate);
     one(out, "decode_tokens_per_second", "Speed of writing lately.", s->decode_rate);
 }
@@ -276,11 +325,15 @@ static void session_prometheus(const ll_session_stats *s, struct text *out)
 static void show_prometheus(const struct view *view, struct text *out)
 {
     ll_memory memory = {0};
+    ll_heap heap;
     components_prometheus(view, out);
     devices_prometheus(view, out);
     ll_engine_get_memory(view->engine, 0, &memory);
     one(out, "process_resident_bytes", "Memory of the process.", (double)memory.resident);
     one(out, "process_resident_peak_bytes", "The most that it was.", (double)memory.resident_peak);
+    ll_heap_get(&heap);
+    one(out, "heap_used_bytes", "What the allocator has given out.", (double)heap.used);
+    one(out, "heap_reserved_bytes", "What the allocator has taken from the system.", (double)heap.reserved);
     if (view->with_model) {
         one(out, "model_file_bytes", "Size of the model's file.", (double)view->model.file_bytes);
         one(out, "model_cached_bytes", "How much of it is in the page cache.", (double)view->cached);
@@ -299,4 +352,40 @@ void memory_show(enum memory_form form, const ll_engine *engine, const ll_model 
         show_prometheus(&view, out);
     else
         show_text(&view, out);
+}
+
+bool memory_read_request(const char *word, size_t length, enum memory_request *ret)
+{
+    static const char *const words[] = {[REQUEST_TEXT] = "text",
+                                        [REQUEST_JSON] = "json",
+                                        [REQUEST_PROMETHEUS] = "prometheus",
+                                        [REQUEST_TRIM] = "trim"};
+    *ret = REQUEST_TEXT;
+    for (size_t i = 0; length && i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i]) == length && memcmp(words[i], word, length) == 0) {
+            *ret = (enum memory_request)i;
+            return true;
+        }
+    return !length;
+}
+
+ll_status memory_trim(const ll_engine *engine, ll_model *model, ll_session *session, struct text *out,
+                      ll_error *error)
+{
+    ll_memory before = {0}, after = {0};
+    uint64_t keys = 0, weights = 0;
+    ll_engine_get_memory(engine, 0, &before);
+    ll_status status = session ? ll_session_trim(session, &keys, error) : LL_OK;
+    if (status != LL_OK)
+        return status;
+    if (model)
+        weights = ll_model_rest(model);
+    ll_engine_get_memory(engine, 0, &after);
+    text_printf(out, "given back: %s of weights and working space, %s of free blocks for keys and values\n",
+                human_bytes(weights).text, human_bytes(keys).text);
+    text_printf(out, "resident: %s before, %s now\n", human_bytes(before.resident).text,
+                human_bytes(after.resident).text);
+    if (weights)
+        text_puts(out, "the next message reads the weights again; the conversation stays as it is\n");
+    return LL_OK;
 }

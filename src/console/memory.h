@@ -7,6 +7,7 @@
 #include "longleaf.h"
 
 enum memory_form { MEMORY_TEXT, MEMORY_JSON, MEMORY_PROMETHEUS };
+enum memory_request { REQUEST_TEXT, REQUEST_JSON, REQUEST_PROMETHEUS, REQUEST_TRIM }; /* forms first */
 
 /* Appends the whole account of one engine: each device by component, the process, the model's file in the
  * page cache, the session's KV blocks and speeds. model and session may be NULL: their lines are left out.
@@ -14,5 +15,12 @@ enum memory_form { MEMORY_TEXT, MEMORY_JSON, MEMORY_PROMETHEUS };
  * the session computes. */
 void memory_show(enum memory_form form, const ll_engine *engine, const ll_model *model,
                  const ll_session *session, struct text *out);
+
+/* The word after /memory: nothing, "text", "json", "prometheus" or "trim". False: another one. */
+bool memory_read_request(const char *word, size_t length, enum memory_request *ret);
+/* Gives back to the system what is not needed until the next message, and says what came of it. model and
+ * session may be NULL. LL_BUSY: the session is at work. */
+ll_status memory_trim(const ll_engine *engine, ll_model *model, ll_session *session, struct text *out,
+                      ll_error *error);
 
 #endif

@@ -183,6 +183,8 @@ static const struct option_row rows[OPTION_COUNT] = {
                     "read pages that are pictures with tesseract, in this language (eng, deu+eng)"},
     [OPTION_PASSWORD_FILE] = {"password-file", 0, PATH_OF("FILE"), ANYWHERE, READS,
                               "a file whose first line opens a locked PDF"},
+    [OPTION_IDLE] = {"idle", 0, OPTION_IS_NUMBER, "MINUTES", "30", NULL, 0, 1e6, ANYWHERE, CHAT,
+                     "give the model's memory back after so long without a message; 0 never does"},
     [OPTION_KEYS] = {"keys", 0, CHOICE_OF("STYLE", "emacs", keys), ANYWHERE, CHAT,
                      "the keys that edit a line"},
     [OPTION_PRIVATE] = {"private", 0, FLAG, ANYWHERE, CHAT, "keep no history of what is typed"},

@@ -18,6 +18,7 @@ struct recorder {
     ll_dtype kv;
     int threads;
     ll_device_kind device;
+    double joules; /* of the device when the run began */
 };
 
 void recorder_path(struct text *path)
@@ -57,6 +58,7 @@ struct recorder *recorder_open(const char *verb, const char *path, const char *l
 {
     struct recorder *recorder = calloc(1, sizeof *recorder);
     ll_device_info device = {0};
+    ll_memory memory;
     if (!recorder)
         return NULL;
     *recorder = (struct recorder){.warn = warn, .kv = kv, .threads = threads};
@@ -69,6 +71,7 @@ struct recorder *recorder_open(const char *verb, const char *path, const char *l
         return NULL;
     }
     ll_engine_get_device(engine, 0, &device);
+    recorder->joules = ll_engine_get_memory(engine, 0, &memory) == LL_OK ? memory.joules : (double)NAN;
     recorder->device = device.kind;
     snprintf(entry->verb, sizeof entry->verb, "%s", verb);
     snprintf(entry->model, sizeof entry->model, "%s", label);
@@ -150,13 +153,14 @@ void recorder_coverage(struct recorder *recorder, double share)
         recorder->entry.coverage = fmin(recorder->entry.coverage, share); /* NAN: the other one */
 }
 
-static void measure(ll_runlog_entry *entry, const ll_engine *engine, const ll_session *session)
+static void measure(ll_runlog_entry *entry, double joules, const ll_engine *engine, const ll_session *session)
 {
     ll_memory memory;
     ll_session_stats stats;
     if (engine && ll_engine_get_memory(engine, 0, &memory) == LL_OK) {
         memcpy(entry->peak, memory.peak, sizeof entry->peak);
         entry->resident_peak = memory.resident_peak;
+        entry->joules = memory.joules - joules; /* NAN: the device does not count them */
     }
     if (!session || ll_session_get_stats(session, &stats) != LL_OK)
         return;
@@ -173,7 +177,7 @@ void recorder_close(struct recorder *recorder, const ll_engine *engine, const ll
     if (!recorder)
         return;
     if (recorder->id) {
-        measure(&recorder->entry, engine, session);
+        measure(&recorder->entry, recorder->joules, engine, session);
         snprintf(recorder->entry.end, sizeof recorder->entry.end, "%s", end);
         write_row(recorder, true);
     }

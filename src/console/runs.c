@@ -60,6 +60,10 @@ ll_status runs_open(ll_runlog **ret, ll_error *error)
     recorder_path(&path);
     ll_status status =
         path.length && !path.failed ? ll_runlog_open(text_string(&path), &options, ret, error) : LL_NOT_FOUND;
+    if (status == LL_UNSUPPORTED) { /* an older one is brought up by writing, a newer one says so again */
+        options.read_only = false;
+        status = ll_runlog_open(text_string(&path), &options, ret, error);
+    }
     text_fini(&path);
     return status == LL_NOT_FOUND ? LL_OK : status;
 }
@@ -76,7 +80,8 @@ enum kind {
     KIND_BYTES,
     KIND_SUM,
     KIND_REAL,
-    KIND_SHARE
+    KIND_SHARE,
+    KIND_JOULES
 };
 
 struct column {
@@ -122,6 +127,7 @@ static const struct column columns_of_log[] = {
     {"peak_total", KIND_SUM, AT(peak), "peak", 3},
     {"resident_peak", KIND_BYTES, AT(resident_peak), NULL, 0},
     {"coverage", KIND_SHARE, AT(coverage), "read", 13},
+    {"joules", KIND_JOULES, AT(joules), NULL, 0},
     {"end", KIND_END, 0, "end", 0},
     {"version", KIND_NAME, AT(version), NULL, 0},
 };
@@ -169,6 +175,7 @@ static double number_in(const ll_runlog_entry *entry, const struct column *colum
         return count ? (double)count : (double)NAN;
     case KIND_REAL:
     case KIND_SHARE:
+    case KIND_JOULES:
         memcpy(&real, field(entry, column), sizeof real);
         return real;
     default:
@@ -223,6 +230,8 @@ static void put_human(struct text *out, const ll_runlog_entry *entry, const stru
         text_puts(out, human_bytes((uint64_t)number).text);
     else if (column->kind == KIND_SHARE)
         text_puts(out, human_share(number).text);
+    else if (column->kind == KIND_JOULES)
+        text_printf(out, "%.1f J", number);
     else if (column->kind == KIND_REAL && number < 1.0)
         text_printf(out, "%.1f ms", number * 1000.0);
     else
@@ -451,6 +460,34 @@ static double change_of(const ll_runlog_entry *entries, const struct column *col
     return column->kind == KIND_ID || !(a > 0.0) ? (double)NAN : (b - a) / a;
 }
 
+/* Five per cent worse, in what has a good and a bad direction: less is worse of what was read, more of all
+ * times, peaks and energy. */
+static bool is_worse(const ll_runlog_entry *entries, const struct column *column)
+{
+    static const char *const costs[] = {"seconds",    "first_token_seconds", "token_seconds",
+                                        "peak_total", "resident_peak",       "joules"};
+    double change = change_of(entries, column);
+    if (isnan(change))
+        return false;
+    if (column->kind == KIND_SHARE)
+        return change < -0.05;
+    for (size_t i = 0; i < sizeof costs / sizeof *costs; i++)
+        if (strcmp(costs[i], column->name) == 0)
+            return change > 0.05;
+    return false;
+}
+
+static void put_regressions(const ll_runlog_entry *entries, struct text *out)
+{
+    size_t count = 0;
+    for (size_t c = 0; c < COLUMNS; c++)
+        if (is_worse(entries, &columns_of_log[c]))
+            text_printf(out, "%s%s by %.0f %%",
+                        count++ ? ", " : "\nworse in the second: ", columns_of_log[c].name,
+                        fabs(change_of(entries, &columns_of_log[c])) * 100.0);
+    text_puts(out, count ? "\n" : "\nnothing is worse in the second by more than 5 %\n");
+}
+
 static bool is_hash(const struct column *column)
 {
     return strcmp(column->name, "identity") == 0;
@@ -508,14 +545,16 @@ static void put_comparison(enum runs_form form, const ll_runlog_entry *entries, 
 
 static void compare_json(const ll_runlog_entry *entries, struct text *out)
 {
-    json_t *changes = json_object();
+    json_t *changes = json_object(), *worse = json_array();
     for (size_t c = 0; c < COLUMNS; c++) {
         double change = change_of(entries, &columns_of_log[c]);
         if (!isnan(change))
             json_object_set_new(changes, columns_of_log[c].name, json_real(change));
+        if (is_worse(entries, &columns_of_log[c]))
+            json_array_append_new(worse, json_string(columns_of_log[c].name));
     }
-    put_json(out, json_pack("{s:o, s:o, s:o}", "a", entry_json(&entries[0]), "b", entry_json(&entries[1]),
-                            "changes", changes));
+    put_json(out, json_pack("{s:o, s:o, s:o, s:o}", "a", entry_json(&entries[0]), "b",
+                            entry_json(&entries[1]), "changes", changes, "worse", worse));
 }
 
 ll_status runs_compare(enum runs_form form, int64_t a, int64_t b, struct text *out, ll_error *error)
@@ -532,6 +571,8 @@ ll_status runs_compare(enum runs_form form, int64_t a, int64_t b, struct text *o
         size_t widths[2] = {cell_width(&list.entries[0]), cell_width(&list.entries[1])};
         for (size_t c = 0; c < COLUMNS; c++)
             put_comparison(form, list.entries, &columns_of_log[c], widths, out);
+        if (form == RUNS_TEXT)
+            put_regressions(list.entries, out);
     }
     free(list.entries);
     return status;

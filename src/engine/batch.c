@@ -328,7 +328,7 @@ ll_status batch_run(ll_model *model, const struct batch_options *options,
                     struct batch_output *outputs, ll_error *error)
 {
     ll_error why = {0};
-    LL_TRY(model_require_weights(model, error));
+    LL_TRY(model_wake(model, run, error));
     for (size_t i = 0; i < count; i++)
         outputs[i] = (struct batch_output){0};
     if (count == 0)

@@ -29,7 +29,8 @@ struct ll_engine {
     uint64_t growth; /* bytes that may be touched before memory is looked at again; under the lock */
     bool warned;     /* that memory runs short; under the lock */
     struct backend_memory_use running_short; /* what is to be said of it once unlocked; total 0: nothing */
-    struct nvml *nvml; /* NULL: the CPU, or no such library */
+    struct nvml *nvml;                       /* NULL: the CPU, or no such library */
+    const char *no_sensors;                  /* why; NULL: there are, or none are wanted */
 };
 
 void ll_engine_options_init(ll_engine_options *options)
@@ -55,7 +56,7 @@ ll_status ll_engine_open(const ll_engine_options *given, ll_engine **ret, ll_err
     machine_open(&engine->machine, "");
     engine->limit = options.memory;
     if (engine->devices.kind == LL_CUDA)
-        engine->nvml = nvml_open(engine->devices.index);
+        engine->nvml = nvml_open("libnvidia-ml.so.1", engine->devices.index, &engine->no_sensors);
     *ret = engine;
     return LL_OK;
 }
@@ -221,9 +222,10 @@ const char *ll_component_name(ll_component component)
 
 static void read_components(const ll_engine *engine, const struct backend_memory_use *use, ll_memory *ret)
 {
-    static const enum backend_memory_kind kinds[LL_COMPONENTS] = {
-        [LL_WEIGHTS] = MEMORY_WEIGHTS, [LL_CACHE] = MEMORY_CACHE, [LL_SCRATCH] = MEMORY_SCRATCH,
-        [LL_LOGITS] = MEMORY_LOGITS};
+    static const enum backend_memory_kind kinds[LL_COMPONENTS] = {[LL_WEIGHTS] = MEMORY_WEIGHTS,
+                                                                  [LL_CACHE] = MEMORY_CACHE,
+                                                                  [LL_SCRATCH] = MEMORY_SCRATCH,
+                                                                  [LL_LOGITS] = MEMORY_LOGITS};
     for (int i = LL_WEIGHTS; i < LL_PROGRAM; i++) {
         ret->reserved[i] = use->ours[kinds[i]];
         ret->peak[i] = use->peak[kinds[i]];
@@ -265,25 +267,39 @@ ll_status ll_engine_get_memory(const ll_engine *engine, size_t device, ll_memory
     if (device >= ll_engine_device_count(engine))
         return LL_NOT_FOUND;
     struct backend_memory_use use = {0};
+    struct nvml_reading sensors;
     const struct backend *backend = engine->devices.backend;
     backend->table->memory_use(backend, &use);
-    *ret = (ll_memory){.total = use.total, .free = use.free, .busy = NAN, .celsius = NAN, .watts = NAN};
+    *ret = (ll_memory){.total = use.total, .free = use.free};
     read_components(engine, &use, ret);
     read_process(engine, ret);
     ret->limit = use.limit;
-    nvml_read(engine->nvml, &ret->busy, &ret->celsius, &ret->watts);
+    nvml_read(engine->nvml, &sensors);
+    ret->busy = sensors.busy;
+    ret->celsius = sensors.celsius;
+    ret->watts = sensors.watts;
+    ret->joules = sensors.joules;
     ret->weights = ret->reserved[LL_WEIGHTS];
     ret->cache = ret->reserved[LL_CACHE];
     ret->scratch = ret->reserved[LL_SCRATCH] + ret->reserved[LL_LOGITS];
     return LL_OK;
 }
 
+void ll_heap_get(ll_heap *ret)
+{
+    struct machine_heap heap;
+    machine_heap(&heap);
+    *ret = (ll_heap){heap.used, heap.reserved};
+}
+
 size_t ll_engine_note_count(const ll_engine *engine)
 {
-    return engine->devices.note_count;
+    return engine->devices.note_count + (engine->no_sensors != NULL);
 }
 
 const char *ll_engine_note(const ll_engine *engine, size_t note)
 {
+    if (note == engine->devices.note_count)
+        return engine->no_sensors;
     return note < engine->devices.note_count ? engine->devices.notes[note] : NULL;
 }

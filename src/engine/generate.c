@@ -164,6 +164,8 @@ ll_status ll_generate(ll_session *session, const ll_sampling *given, size_t max_
     text_stream_init(&g.stream, g.sampling.stop, g.sampling.stop_count);
     g.plain = status == LL_OK && sampler_is_plain(g.sampler) && g.sampling.choices == 0;
     if (status == LL_OK)
+        status = model_wake(model, run, error);
+    if (status == LL_OK)
         status = generate(&g, error);
     text_stream_fini(&g.stream);
     sampler_close(g.sampler);

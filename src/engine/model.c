@@ -2,11 +2,14 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "engine/model.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/machine.h"
@@ -33,7 +36,10 @@ struct ll_model {
     struct chat chat;
     struct model_hparams hparams;
     struct model_params params;
-    struct forward *forward; /* NULL: metadata only */
+    struct forward *forward; /* NULL: metadata only, or at rest */
+    bool rests;              /* weights are let go until they are next needed; under the engine's lock */
+    bool weighty;            /* not opened for its metadata only */
+    pthread_mutex_t waking;  /* held while weights go or come back */
     int64_t mapped;          /* bytes of weights used where the file is mapped */
     struct meta *meta;       /* [gguf_value_count], made on opening */
     size_t meta_count;
@@ -133,16 +139,41 @@ static void report_unlocked(void *user, const ll_progress *progress)
     engine_lock(unlocked->engine);
 }
 
+static void unload_weights(ll_model *model)
+{
+    forward_close(model->forward);
+    model->forward = NULL;
+    params_fini(&model->params);
+    engine_count_mapped(model->engine, -model->mapped);
+    model->mapped = 0;
+}
+
 static ll_status load_weights(ll_model *model, const ll_run *run, ll_error *error)
 {
     struct backend *backend = engine_backend(model->engine);
     LL_TRY(room_check_load(model->engine, model->gguf, &model->hparams, error));
     LL_TRY(params_load(model->gguf, backend, &model->hparams, run, &model->params, error));
     LL_TRY(check_vocabulary(model, error));
+    model->mapped = 0;
     for (size_t i = 0; backend->host_memory && i < gguf_tensor_count(model->gguf); i++)
         model->mapped += (int64_t)gguf_tensor_at(model->gguf, i)->bytes;
     engine_count_mapped(model->engine, model->mapped);
     return forward_open(backend, &model->hparams, &model->params, &model->forward, error);
+}
+
+/* Takes the engine's lock. */
+static ll_status load_unlocked(ll_model *model, const ll_run *run, ll_error *error)
+{
+    struct unlocked_run unlocked = {model->engine, run};
+    ll_run inner = {.size = sizeof inner, .cancel = run ? run->cancel : NULL, .user = &unlocked};
+    if (run && run->on_progress)
+        inner.on_progress = report_unlocked;
+    engine_lock(model->engine);
+    ll_status status = load_weights(model, &inner, error);
+    if (status != LL_OK)
+        unload_weights(model);
+    engine_unlock(model->engine);
+    return status;
 }
 
 static ll_status open_parts(ll_model *model, const char *path, const ll_model_options *options,
@@ -162,14 +193,8 @@ static ll_status open_parts(ll_model *model, const char *path, const ll_model_op
         model->hparams.vocabulary = (int64_t)tokenizer_size(model->tokenizer);
         return LL_OK;
     }
-    struct unlocked_run unlocked = {model->engine, run};
-    ll_run inner = {.size = sizeof inner, .cancel = run ? run->cancel : NULL, .user = &unlocked};
-    if (run && run->on_progress)
-        inner.on_progress = report_unlocked;
-    engine_lock(model->engine);
-    ll_status status = load_weights(model, &inner, error);
-    engine_unlock(model->engine);
-    return status;
+    model->weighty = true;
+    return load_unlocked(model, run, error);
 }
 
 /* The sentence names the file: "…/x.gguf: the tensor … is missing". */
@@ -184,6 +209,16 @@ static void name_file(const char *path, ll_error *error)
     utf8_trim_partial(error->text);
 }
 
+/* Who takes it twice on one thread is told so. */
+static void open_waking(pthread_mutex_t *waking)
+{
+    pthread_mutexattr_t kind;
+    pthread_mutexattr_init(&kind);
+    pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_ERRORCHECK);
+    pthread_mutex_init(waking, &kind);
+    pthread_mutexattr_destroy(&kind);
+}
+
 ll_status ll_model_open(ll_engine *engine, const char *path, const ll_model_options *given, const ll_run *run,
                         ll_model **ret, ll_error *error)
 {
@@ -194,6 +229,7 @@ ll_status ll_model_open(ll_engine *engine, const char *path, const ll_model_opti
     if (!model)
         return error_nomem(error, "model", sizeof *model);
     atomic_init(&model->references, 1);
+    open_waking(&model->waking);
     model->engine = engine;
     engine_retain(engine);
     ll_status status = open_parts(model, path, &options, run, error);
@@ -211,10 +247,9 @@ void ll_model_close(ll_model *model)
     if (!model || atomic_fetch_sub(&model->references, 1) != 1)
         return;
     engine_lock(model->engine);
-    forward_close(model->forward);
-    params_fini(&model->params);
-    engine_count_mapped(model->engine, -model->mapped);
+    unload_weights(model);
     engine_unlock(model->engine);
+    pthread_mutex_destroy(&model->waking);
     hparams_fini(&model->hparams);
     chat_close(&model->chat);
     tokenizer_close(model->tokenizer);
@@ -290,7 +325,7 @@ uint64_t model_fingerprint(const ll_model *model)
 
 ll_status model_require_weights(const ll_model *model, ll_error *error)
 {
-    if (model->forward)
+    if (model->weighty)
         return LL_OK;
     return error_set(error, LL_STATE, "model", "the model was opened for its metadata only");
 }
@@ -393,13 +428,74 @@ uint64_t ll_model_cached_bytes(const ll_model *model)
     return model->mapped ? machine_cached(gguf_bytes(model->gguf), (size_t)gguf_file_bytes(model->gguf)) : 0;
 }
 
+/* ---- rest ---- */
+
 uint64_t ll_model_rest(ll_model *model)
 {
-    union {
-        const void *read;
-        void *forget; /* the pages stay the file's */
-    } mapped = {.read = gguf_bytes(model->gguf)};
-    return model->mapped ? machine_forget(mapped.forget, (size_t)gguf_file_bytes(model->gguf)) : 0;
+    uint64_t bytes = 0;
+    if (!model->weighty || pthread_mutex_trylock(&model->waking) != 0)
+        return 0;
+    engine_lock(model->engine);
+    if (!model->rests) {
+        struct backend_memory_use before = {0}, after = {0};
+        const struct backend *backend = engine_backend(model->engine);
+        backend->table->memory_use(backend, &before);
+        bytes = (uint64_t)model->mapped;
+        unload_weights(model);
+        model->rests = true;
+        backend->table->memory_use(backend, &after);
+        bytes += before.ours[MEMORY_WEIGHTS] - after.ours[MEMORY_WEIGHTS];
+        bytes += before.ours[MEMORY_SCRATCH] - after.ours[MEMORY_SCRATCH];
+    }
+    gguf_forget(model->gguf);
+    engine_unlock(model->engine);
+    pthread_mutex_unlock(&model->waking);
+    machine_trim();
+    return bytes;
+}
+
+/* Mapped weights are read from the file again, piece by piece, so that it can be seen and stopped. */
+static ll_status read_again(const ll_model *model, const ll_run *run, ll_error *error)
+{
+    enum { PIECE = 8 << 20, PAGE = 4096 };
+    const volatile unsigned char *bytes = gguf_bytes(model->gguf);
+    uint64_t size = gguf_file_bytes(model->gguf);
+    for (uint64_t at = 0; at < size && model->mapped; at += PIECE) {
+        ll_progress progress = {LL_LOADING, at, size, NULL};
+        if (run && run->on_progress)
+            run->on_progress(run->user, &progress);
+        if (run && cancel_requested(run->cancel))
+            return error_set(error, LL_CANCELLED, "model", "cancelled while the weights came back");
+        LL_TRY(gguf_check(model->gguf, error));
+        for (uint64_t page = at; page < at + PIECE && page < size; page += PAGE)
+            (void)bytes[page];
+    }
+    return LL_OK;
+}
+
+static ll_status wake(ll_model *model, const ll_run *run, ll_error *error)
+{
+    LL_TRY(load_unlocked(model, run, error));
+    engine_lock(model->engine);
+    model->rests = false;
+    engine_unlock(model->engine);
+    return read_again(model, run, error);
+}
+
+bool model_rests(const ll_model *model)
+{
+    return model->rests;
+}
+
+ll_status model_wake(ll_model *model, const ll_run *run, ll_error *error)
+{
+    LL_TRY(model_require_weights(model, error));
+    LL_TRY(gguf_check(model->gguf, error));
+    if (pthread_mutex_lock(&model->waking) == EDEADLK)
+        return error_set(error, LL_BUSY, "model", "the model is just being loaded");
+    ll_status status = model->rests ? wake(model, run, error) : LL_OK;
+    pthread_mutex_unlock(&model->waking);
+    return status;
 }
 
 size_t ll_model_meta_count(const ll_model *model)

@@ -23,6 +23,12 @@ struct forward *model_forward(const ll_model *model);
 void model_retain(ll_model *model); /* a session holds its model; ll_model_close lets go */
 /* LL_STATE when the model was opened for its metadata only. */
 ll_status model_require_weights(const ll_model *model, ll_error *error);
+/* Before work: the file is still what it was, and the weights are there; after ll_model_rest they come back
+ * first, with run's progress (NULL: none). Not under the engine's lock. LL_BUSY: called out of the progress
+ * callback of the same. */
+ll_status model_wake(ll_model *model, const ll_run *run, ll_error *error);
+/* Under the engine's lock: whether another thread has laid the model to rest since model_wake. */
+bool model_rests(const ll_model *model);
 /* Differs between any two models whose files differ in more than a few bytes of weights: a hash of the
  * metadata and what was put in place of it, the file's size and pieces of its tensors. */
 uint64_t model_fingerprint(const ll_model *model);

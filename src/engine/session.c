@@ -169,6 +169,28 @@ size_t session_context(const ll_session *s)
     return s->context;
 }
 
+/* How far back the step looked: measured where heads have ALiBi, else what the layers' windows leave. */
+static void update_reach(ll_session *s)
+{
+    const struct model_hparams *h = model_hparams(s->model);
+    struct step_reach reach;
+    step_reach(s->model, &reach);
+    s->stats.reach = (size_t)s->table.length;
+    s->stats.reach_mean = 0.0;
+    bool all_slide = true;
+    for (int i = 0; i < h->layers; i++) {
+        all_slide = all_slide && h->layer[i].window > 0;
+        if (h->layer[i].window > 0)
+            s->stats.window = (size_t)h->layer[i].window;
+    }
+    if (all_slide && s->stats.window < s->stats.reach)
+        s->stats.reach = s->stats.window;
+    if (reach.queries == 0)
+        return;
+    s->stats.reach = reach.farthest;
+    s->stats.reach_mean = reach.mean;
+}
+
 static void update_stats(ll_session *s, size_t computed, bool decoding, double seconds)
 {
     *(decoding ? &s->stats.decoded : &s->stats.prefilled) += computed;
@@ -176,6 +198,7 @@ static void update_stats(ll_session *s, size_t computed, bool decoding, double s
     double *rate = decoding ? &s->stats.decode_rate : &s->stats.prefill_rate;
     double now = seconds > 0.0 ? (double)computed / seconds : 0.0;
     *rate = *rate > 0.0 && decoding ? *rate + (now - *rate) / 8.0 : now; /* single tokens are uneven */
+    update_reach(s);
     publish(s);
 }
 
@@ -277,6 +300,7 @@ static ll_status append_and_compute(ll_session *s, const ll_token *tokens, size_
 static ll_status sync(ll_session *s, const ll_token *tokens, size_t count, const ll_run *run, ll_error *error)
 {
     LL_TRY(check_tokens(s, tokens, count, error));
+    LL_TRY(model_wake(s->model, run, error));
     size_t keep = common_prefix(s, tokens, count);
     bool same = keep == count && s->tokens.count == count && s->logits_valid;
     if (!same && keep == count) /* the last token's logits are gone: compute it again */
@@ -379,6 +403,7 @@ ll_status session_score_rows(ll_session *s, const ll_token *tokens, size_t count
                              ll_error *error)
 {
     LL_TRY(check_tokens(s, tokens, count, error));
+    LL_TRY(model_wake(s->model, run, error));
     LL_TRY(make_score_logits(s, error));
     session_forget(s, 0);
     ll_status status = score_rows(s, tokens, count, run, row, user, error);

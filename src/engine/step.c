@@ -56,13 +56,28 @@ static ll_status fill(ll_model *model, struct block_pool *pool, const struct ste
     return LL_OK;
 }
 
+/* The engine's lock with the model's weights there: another thread may have let them go between steps. */
+static ll_status lock_awake(ll_model *model, const ll_cancel *cancel, ll_error *error)
+{
+    ll_run run;
+    ll_run_init(&run);
+    run.cancel = (ll_cancel *)(uintptr_t)cancel; /* looked at only */
+    for (;;) {
+        LL_TRY(model_wake(model, &run, error));
+        engine_lock(model_engine(model));
+        if (!model_rests(model))
+            return LL_OK;
+        engine_unlock(model_engine(model));
+    }
+}
+
 ll_status step_run(ll_model *model, struct block_pool *pool, const struct step_part *parts, size_t count,
                    size_t context, const ll_cancel *cancel, float *logits, ll_token *greatest,
                    ll_error *error)
 {
     struct step_rows rows;
     rows.step = (struct backend_step){0};
-    engine_lock(model_engine(model));
+    LL_TRY(lock_awake(model, cancel, error));
     ll_status status = fill(model, pool, parts, count, &rows, error);
     if (status == LL_OK)
         status = forward_run(model_forward(model), &rows.step, blocks_caches(pool), (int64_t)context, cancel,
@@ -71,4 +86,14 @@ ll_status step_run(ll_model *model, struct block_pool *pool, const struct step_p
         block_table_advance(parts[i].table, parts[i].count);
     engine_unlock(model_engine(model));
     return status;
+}
+
+void step_reach(ll_model *model, struct step_reach *ret)
+{
+    engine_lock(model_engine(model));
+    struct backend_reach reach = engine_backend(model_engine(model))->reach;
+    engine_unlock(model_engine(model));
+    *ret = (struct step_reach){.farthest = (size_t)reach.farthest, .queries = (size_t)reach.queries};
+    if (reach.queries > 0)
+        ret->mean = (double)reach.looked / (double)reach.queries;
 }

@@ -23,4 +23,11 @@ ll_status step_run(ll_model *model, struct block_pool *pool, const struct step_p
                    size_t context, const ll_cancel *cancel, float *logits, ll_token *greatest,
                    ll_error *error);
 
+struct step_reach { /* of ALiBi's queries in the engine's last step; queries 0: none, or not counted */
+    size_t farthest, queries;
+    double mean;
+};
+
+void step_reach(ll_model *model, struct step_reach *ret);
+
 #endif

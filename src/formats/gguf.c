@@ -110,6 +110,16 @@ void gguf_close(struct gguf *gguf)
     mem_free(gguf);
 }
 
+ll_status gguf_check(const struct gguf *gguf, ll_error *error)
+{
+    return file_map_check(&gguf->map, error);
+}
+
+uint64_t gguf_forget(const struct gguf *gguf)
+{
+    return file_map_forget(&gguf->map);
+}
+
 uint32_t gguf_version(const struct gguf *gguf)
 {
     return gguf->version;

@@ -51,6 +51,9 @@ void gguf_close(struct gguf *gguf);
 uint32_t gguf_version(const struct gguf *gguf);
 uint64_t gguf_file_bytes(const struct gguf *gguf);
 const void *gguf_bytes(const struct gguf *gguf); /* the whole file, as it is mapped */
+/* As file_map_check and file_map_forget; nothing to say for gguf_open_memory. [any thread] */
+ll_status gguf_check(const struct gguf *gguf, ll_error *error);
+uint64_t gguf_forget(const struct gguf *gguf);
 
 /* Puts "key=type:value" (u32, i32, f32, bool, str) in place of what the file says, for gguf_find and the
  * typed look-ups; before the file is used by others. LL_ARGUMENT: not of that form. */

@@ -7,11 +7,15 @@
 
 #include <dlfcn.h>
 #include <math.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/mem.h"
+#include "base/published.h"
 
 typedef void *nvml_device;
 
@@ -19,7 +23,7 @@ struct nvml_utilization {
     unsigned gpu, memory; /* per cent */
 };
 
-enum { NVML_SUCCESS = 0, NVML_TEMPERATURE_GPU = 0 };
+enum { NVML_SUCCESS = 0, NVML_TEMPERATURE_GPU = 0, SAMPLE_NS = 200000000 };
 
 struct nvml {
     void *library;
@@ -28,6 +32,12 @@ struct nvml {
     int (*utilization)(nvml_device device, struct nvml_utilization *ret);
     int (*temperature)(nvml_device device, int sensor, unsigned *ret);
     int (*power)(nvml_device device, unsigned *ret_milliwatts);
+    int (*energy)(nvml_device device, unsigned long long *ret_millijoules);
+    struct published shown; /* an nvml_reading */
+    pthread_t sampler;
+    bool sampling, leave; /* leave: under the lock */
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
 };
 
 /* ISO C has no conversion between data and function pointers; POSIX promises that this copy works. */
@@ -68,26 +78,102 @@ static bool find_device(struct nvml *nvml, int index)
            by_name(name, &nvml->device) == NVML_SUCCESS;
 }
 
-struct nvml *nvml_open(int index)
+static void sample(struct nvml *nvml)
+{
+    struct nvml_reading reading = {NAN, NAN, NAN, (double)NAN};
+    struct nvml_utilization utilization;
+    unsigned value;
+    unsigned long long energy;
+    if (nvml->utilization && nvml->utilization(nvml->device, &utilization) == NVML_SUCCESS)
+        reading.busy = (float)utilization.gpu / 100.0f;
+    if (nvml->temperature && nvml->temperature(nvml->device, NVML_TEMPERATURE_GPU, &value) == NVML_SUCCESS)
+        reading.celsius = (float)value;
+    if (nvml->power && nvml->power(nvml->device, &value) == NVML_SUCCESS)
+        reading.watts = (float)value / 1000.0f;
+    if (nvml->energy && nvml->energy(nvml->device, &energy) == NVML_SUCCESS)
+        reading.joules = (double)energy / 1000.0;
+    published_write(&nvml->shown, &reading, sizeof reading);
+}
+
+static void *sample_again(void *user)
+{
+    struct nvml *nvml = user;
+    pthread_mutex_lock(&nvml->lock);
+    while (!nvml->leave) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += SAMPLE_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&nvml->wake, &nvml->lock, &until);
+        if (!nvml->leave)
+            sample(nvml);
+    }
+    pthread_mutex_unlock(&nvml->lock);
+    return NULL;
+}
+
+/* Without a thread the first reading stays. Signals are for the program's own threads. */
+static void start_sampling(struct nvml *nvml)
+{
+    sigset_t all, before;
+    sample(nvml);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    nvml->sampling = pthread_create(&nvml->sampler, NULL, sample_again, nvml) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void stop_sampling(struct nvml *nvml)
+{
+    pthread_mutex_lock(&nvml->lock);
+    nvml->leave = true;
+    pthread_cond_signal(&nvml->wake);
+    pthread_mutex_unlock(&nvml->lock);
+    if (nvml->sampling)
+        pthread_join(nvml->sampler, NULL);
+}
+
+static struct nvml *give_up(struct nvml *nvml, const char *sentence, const char **why)
+{
+    nvml_close(nvml);
+    *why = sentence;
+    return NULL;
+}
+
+struct nvml *nvml_open(const char *library, int index, const char **why)
 {
     int (*start)(void);
     struct nvml *nvml = mem_new(1, sizeof *nvml);
     if (!nvml)
-        return NULL;
-    nvml->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!nvml->library || !find(nvml->library, "nvmlInit_v2", &start) ||
+        return give_up(NULL, "no memory for the GPU's sensors", why);
+    pthread_mutex_init(&nvml->lock, NULL);
+    pthread_cond_init(&nvml->wake, NULL);
+    nvml->library = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    if (!nvml->library)
+        return give_up(
+            nvml,
+            "the GPU's load, temperature and power are unknown: libnvidia-ml.so.1, which comes with "
+            "the driver, cannot be opened",
+            why);
+    if (!find(nvml->library, "nvmlInit_v2", &start) ||
         !find(nvml->library, "nvmlShutdown", &nvml->shut_down) || start() != NVML_SUCCESS) {
         nvml->shut_down = NULL;
-        nvml_close(nvml);
-        return NULL;
+        return give_up(nvml,
+                       "the GPU's load, temperature and power are unknown: libnvidia-ml.so.1 does not start; "
+                       "it may be older or newer than the driver",
+                       why);
     }
-    if (!find_device(nvml, index)) {
-        nvml_close(nvml);
-        return NULL;
-    }
+    if (!find_device(nvml, index))
+        return give_up(nvml,
+                       "the GPU's load, temperature and power are unknown: libnvidia-ml.so.1 does not know "
+                       "this device",
+                       why);
     find(nvml->library, "nvmlDeviceGetUtilizationRates", &nvml->utilization);
     find(nvml->library, "nvmlDeviceGetTemperature", &nvml->temperature);
     find(nvml->library, "nvmlDeviceGetPowerUsage", &nvml->power);
+    find(nvml->library, "nvmlDeviceGetTotalEnergyConsumption", &nvml->energy);
+    start_sampling(nvml);
     return nvml;
 }
 
@@ -95,6 +181,9 @@ void nvml_close(struct nvml *nvml)
 {
     if (!nvml)
         return;
+    stop_sampling(nvml);
+    pthread_mutex_destroy(&nvml->lock);
+    pthread_cond_destroy(&nvml->wake);
     if (nvml->shut_down)
         nvml->shut_down();
     if (nvml->library)
@@ -102,17 +191,9 @@ void nvml_close(struct nvml *nvml)
     mem_free(nvml);
 }
 
-void nvml_read(const struct nvml *nvml, float *busy, float *celsius, float *watts)
+void nvml_read(const struct nvml *nvml, struct nvml_reading *ret)
 {
-    struct nvml_utilization utilization;
-    unsigned value;
-    *busy = *celsius = *watts = NAN;
-    if (!nvml)
-        return;
-    if (nvml->utilization && nvml->utilization(nvml->device, &utilization) == NVML_SUCCESS)
-        *busy = (float)utilization.gpu / 100.0f;
-    if (nvml->temperature && nvml->temperature(nvml->device, NVML_TEMPERATURE_GPU, &value) == NVML_SUCCESS)
-        *celsius = (float)value;
-    if (nvml->power && nvml->power(nvml->device, &value) == NVML_SUCCESS)
-        *watts = (float)value / 1000.0f;
+    *ret = (struct nvml_reading){NAN, NAN, NAN, (double)NAN};
+    if (nvml)
+        published_read(&nvml->shown, ret, sizeof *ret);
 }

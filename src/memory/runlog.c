@@ -20,15 +20,16 @@ static const char *const steps[] = {
     "tokens_in INTEGER, tokens_out INTEGER, predicted_weights INTEGER, predicted_cache INTEGER, "
     "predicted_scratch INTEGER, predicted_logits INTEGER, predicted_program INTEGER, peak_weights INTEGER, "
     "peak_cache INTEGER, peak_scratch INTEGER, peak_logits INTEGER, peak_program INTEGER, "
-    "resident_peak INTEGER, first_token_seconds REAL, token_seconds REAL, coverage REAL)"};
-static const struct database_schema schema = {"the run log", 0x4C4C524C, steps, 1};
+    "resident_peak INTEGER, first_token_seconds REAL, token_seconds REAL, coverage REAL)",
+    "ALTER TABLE run ADD COLUMN joules REAL"};
+static const struct database_schema schema = {"the run log", 0x4C4C524C, steps, 2};
 
 /* What an entry's own columns are called, in the order in which bind_entry and read_entry take them. */
 #define COLUMNS                                                                                              \
     "verb, how, model, identity, weights, device, backend, kv, context, windows, width, tokens_in, "         \
     "tokens_out, predicted_weights, predicted_cache, predicted_scratch, predicted_logits, "                  \
     "predicted_program, peak_weights, peak_cache, peak_scratch, peak_logits, peak_program, "                 \
-    "resident_peak, first_token_seconds, token_seconds, coverage"
+    "resident_peak, first_token_seconds, token_seconds, coverage, joules"
 _Static_assert(LL_COMPONENTS == 5, "each component has its column in the table and in COLUMNS");
 
 struct ll_runlog {
@@ -45,7 +46,8 @@ void ll_runlog_entry_init(ll_runlog_entry *entry)
     *entry = (ll_runlog_entry){.size = sizeof *entry,
                                .first_token_seconds = (double)__builtin_nanf(""),
                                .token_seconds = (double)__builtin_nanf(""),
-                               .coverage = (double)__builtin_nanf("")};
+                               .coverage = (double)__builtin_nanf(""),
+                               .joules = (double)__builtin_nanf("")};
 }
 
 void ll_runlog_filter_init(ll_runlog_filter *filter)
@@ -127,12 +129,13 @@ static void bind_entry(struct statement *statement, int at, const ll_runlog_entr
     bind_count(statement, at++, entry->resident_peak);
     statement_bind_real(statement, at++, entry->first_token_seconds);
     statement_bind_real(statement, at++, entry->token_seconds);
-    statement_bind_real(statement, at, entry->coverage);
+    statement_bind_real(statement, at++, entry->coverage);
+    statement_bind_real(statement, at, entry->joules);
 }
 
 #define PLACES                                                                                               \
     "?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24,?25,?26,?27,?28,"            \
-    "?29,?30,?31"
+    "?29,?30,?31,?32"
 
 static ll_status forget_oldest(struct database *database, int64_t newest, ll_error *error)
 {
@@ -238,7 +241,8 @@ static void read_entry(const struct statement *row, ll_runlog_entry *entry)
     entry->resident_peak = read_count(row, at++);
     entry->first_token_seconds = statement_real(row, at++);
     entry->token_seconds = statement_real(row, at++);
-    entry->coverage = statement_real(row, at);
+    entry->coverage = statement_real(row, at++);
+    entry->joules = statement_real(row, at);
 }
 
 static void bind_filter(struct statement *statement, const ll_runlog_filter *filter)

@@ -1,13 +1,18 @@
 /* Tests of the gauge: what is counted, when it is given back, what a reading costs, what it says.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "base/machine.h"
 #include "base/published.h"
+#include "base/strbuf.h"
 #include "console/memory.h"
 #include "engine/tiny.h"
 
@@ -114,6 +119,8 @@ static void *write_pairs(void *unused)
         for (size_t j = 0; j < 20; j++)
             pair.more[j] = i * j;
         published_write(&shared, &pair, sizeof pair);
+        if (i % 64 == 0) /* a writer without pause starves readers where threads run one after the other */
+            sched_yield();
     }
     return NULL;
 }
@@ -227,6 +234,197 @@ static void memory_that_holds_nothing_is_really_given_back(void **state)
     ll_session_close(fresh);
     ll_session_close(session);
     ll_model_close(model);
+    ll_engine_close(engine);
+}
+
+/* Later tests find the vectors by a path that may be relative. */
+static char folder_before[4096];
+
+struct returning {
+    ll_cancel *cancel;
+    size_t loading, prefilling;
+    bool stop;
+};
+
+static void count_phases(void *user, const ll_progress *progress)
+{
+    struct returning *returning = user;
+    returning->loading += progress->phase == LL_LOADING;
+    returning->prefilling += progress->phase == LL_PREFILLING;
+    if (returning->stop)
+        ll_cancel_request(returning->cancel);
+}
+
+/* What the model takes goes, its keys stay; what is computed afterwards is what it would have been. */
+static void a_model_at_rest_holds_nothing_and_comes_back_by_itself(void **state)
+{
+    enum { TOKENS = 120 };
+    static const char *const names[] = {"llama-quantised", "gemma3-window", "mpt-bias-16-clipped"};
+    (void)state;
+    for (size_t m = 0; m < sizeof names / sizeof *names; m++) {
+        ll_token tokens[TOKENS];
+        ll_memory awake, resting;
+        ll_session_stats stats;
+        ll_error error = {0};
+        size_t count;
+        ll_run run;
+        ll_engine *engine = tiny_engine(m == 1 ? "reference" : "cpu");
+        ll_model *model = tiny_model(engine, names[m]);
+        ll_session *session = tiny_session(model, 256), *steady = tiny_session(model, 256);
+        struct returning returning = {.cancel = ll_cancel_new()};
+        ll_run_init(&run);
+        run.cancel = returning.cancel;
+        run.on_progress = count_phases;
+        run.user = &returning;
+        tiny_tokens(model, tokens, TOKENS);
+        assert_int_equal(ll_session_sync(session, tokens, 100, NULL, NULL), LL_OK);
+        ll_engine_get_memory(engine, 0, &awake);
+        assert_true(ll_model_rest(model) > 0);
+        assert_int_equal(ll_model_rest(model), 0);
+        ll_engine_get_memory(engine, 0, &resting);
+        assert_int_equal(resting.reserved[LL_WEIGHTS], 0);
+        assert_true(resting.reserved[LL_SCRATCH] < awake.reserved[LL_SCRATCH]);
+        assert_int_equal(resting.used[LL_CACHE], awake.used[LL_CACHE]);
+        returning.stop = true; /* it can be stopped while it comes back, and nothing is lost */
+        assert_int_equal(ll_session_sync(session, tokens, TOKENS, &run, &error), LL_CANCELLED);
+        assert_int_equal(ll_session_position(session), 100);
+        returning.stop = false;
+        ll_cancel_reset(returning.cancel);
+        returning.loading = 0;
+        (void)ll_model_rest(model);
+        assert_int_equal(ll_session_sync(session, tokens, TOKENS, &run, &error), LL_OK);
+        assert_true(returning.loading > 0 && returning.prefilling > 0);
+        ll_session_get_stats(session, &stats);
+        assert_int_equal(stats.reused, 100);
+        assert_int_equal(ll_session_sync(steady, tokens, 100, NULL, NULL), LL_OK);
+        assert_int_equal(ll_session_sync(steady, tokens, TOKENS, NULL, NULL), LL_OK);
+        const float *ours = ll_session_logits(session, &count), *theirs = ll_session_logits(steady, &count);
+        assert_true(count > 0);
+        assert_memory_equal(ours, theirs, count * sizeof *ours);
+        ll_cancel_free(returning.cancel);
+        ll_session_close(steady);
+        ll_session_close(session);
+        ll_model_close(model);
+        ll_engine_close(engine);
+    }
+}
+
+struct sleeper {
+    ll_model *model;
+    atomic_bool stop;
+    size_t rests;
+};
+
+static void *lay_to_rest(void *user)
+{
+    struct sleeper *sleeper = user;
+    while (!atomic_load(&sleeper->stop)) {
+        sleeper->rests += ll_model_rest(sleeper->model) > 0;
+        sched_yield();
+    }
+    return NULL;
+}
+
+static void a_model_laid_to_rest_between_steps_answers_as_if_it_was_not(void **state)
+{
+    ll_sampling sampling;
+    ll_finish finish;
+    ll_token tokens[40];
+    pthread_t thread;
+    size_t count, wanted;
+    (void)state;
+    ll_engine *engine = tiny_engine("cpu");
+    ll_model *model = tiny_model(engine, "gemma3-window");
+    ll_session *session = tiny_session(model, 256), *steady = tiny_session(model, 256);
+    struct sleeper sleeper = {.model = model};
+    ll_sampling_init(&sampling);
+    sampling.ignore_end = true;
+    tiny_tokens(model, tokens, 40);
+    assert_int_equal(ll_session_sync(steady, tokens, 40, NULL, NULL), LL_OK);
+    assert_int_equal(ll_generate(steady, &sampling, 60, NULL, &finish, NULL), LL_OK);
+    assert_int_equal(pthread_create(&thread, NULL, lay_to_rest, &sleeper), 0);
+    assert_int_equal(ll_session_sync(session, tokens, 40, NULL, NULL), LL_OK);
+    assert_int_equal(ll_generate(session, &sampling, 60, NULL, &finish, NULL), LL_OK);
+    atomic_store(&sleeper.stop, true);
+    pthread_join(thread, NULL);
+    const ll_token *ours = ll_session_tokens(session, &count), *theirs = ll_session_tokens(steady, &wanted);
+    assert_int_equal(count, wanted);
+    assert_memory_equal(ours, theirs, count * sizeof *ours);
+    ll_session_close(steady);
+    ll_session_close(session);
+    ll_model_close(model);
+    ll_engine_close(engine);
+}
+
+/* A copy of a tiny model, used, then spoilt as `spoil` does. */
+static void use_spoilt(void (*spoil)(const char *path), const char *said)
+{
+    struct strbuf bytes = {0};
+    char path[4200], copy[] = "spoilt.gguf";
+    ll_token tokens[60];
+    ll_model *model = NULL;
+    ll_error error = {0};
+    snprintf(path, sizeof path, "%s/%s/tests/vectors/llama-grouped.gguf", folder_before,
+             getenv("top_srcdir"));
+    if (getenv("top_srcdir")[0] == '/')
+        snprintf(path, sizeof path, "%s/tests/vectors/llama-grouped.gguf", getenv("top_srcdir"));
+    assert_int_equal(file_read(path, (size_t)1 << 30, NULL, &bytes, NULL), LL_OK);
+    assert_int_equal(file_write(copy, bytes.text, bytes.length, NULL), LL_OK);
+    ll_engine *engine = tiny_engine("cpu");
+    assert_int_equal(ll_model_open(engine, copy, NULL, NULL, &model, NULL), LL_OK);
+    ll_session *session = tiny_session(model, 128);
+    tiny_tokens(model, tokens, 60);
+    assert_int_equal(ll_session_sync(session, tokens, 30, NULL, NULL), LL_OK);
+    spoil(copy);
+    assert_int_equal(ll_session_sync(session, tokens, 60, NULL, &error), LL_IO);
+    assert_non_null(strstr(error.text, said));
+    assert_int_equal(ll_session_position(session), 30);
+    strbuf_fini(&bytes);
+    ll_session_close(session);
+    ll_model_close(model);
+    ll_engine_close(engine);
+}
+
+static void cut_file(const char *path)
+{
+    assert_int_equal(truncate(path, 5000), 0);
+}
+
+static void write_into(const char *path)
+{
+    struct timespec moments[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = 1000}};
+    assert_int_equal(utimensat(AT_FDCWD, path, moments, 0), 0);
+}
+
+static void a_model_file_that_is_cut_or_rewritten_is_refused_and_not_fallen_over(void **state)
+{
+    (void)state;
+    use_spoilt(cut_file, "was cut to 5000");
+    use_spoilt(write_into, "was written to");
+}
+
+static void the_reach_of_alibi_is_measured_and_that_of_windows_known(void **state)
+{
+    enum { TOKENS = 700 };
+    ll_token tokens[TOKENS];
+    ll_session_stats stats;
+    ll_model_info info;
+    (void)state;
+    ll_engine *engine = tiny_engine("cpu");
+    for (int m = 0; m < TINY_COUNT; m++) {
+        ll_model *model = tiny_model(engine, tiny_names[m]);
+        ll_session *session = tiny_session(model, TOKENS + 8);
+        ll_model_get_info(model, &info);
+        tiny_tokens(model, tokens, TOKENS);
+        assert_int_equal(ll_session_sync(session, tokens, TOKENS, NULL, NULL), LL_OK);
+        ll_session_get_stats(session, &stats);
+        assert_in_range(stats.reach, 1, TOKENS);
+        assert_int_equal(stats.window, info.sliding_window);
+        assert_int_equal(stats.reach_mean > 0.0, info.position == LL_ALIBI);
+        assert_true(stats.reach_mean <= (double)stats.reach);
+        ll_session_close(session);
+        ll_model_close(model);
+    }
     ll_engine_close(engine);
 }
 
@@ -357,9 +555,6 @@ static int enter_scratch(void **state)
     return unit_enter_scratch(scratch);
 }
 
-/* Later tests find the vectors by a path that may be relative. */
-static char folder_before[4096];
-
 static int remember_folder(void **state)
 {
     return getcwd(folder_before, sizeof folder_before) ? enter_scratch(state) : -1;
@@ -386,6 +581,11 @@ int main(void)
         cmocka_unit_test(every_component_comes_and_goes_with_what_it_is_for),
         cmocka_unit_test(rows_add_up_to_what_is_resident),
         cmocka_unit_test(memory_that_holds_nothing_is_really_given_back),
+        cmocka_unit_test(a_model_at_rest_holds_nothing_and_comes_back_by_itself),
+        cmocka_unit_test(a_model_laid_to_rest_between_steps_answers_as_if_it_was_not),
+        cmocka_unit_test_setup_teardown(a_model_file_that_is_cut_or_rewritten_is_refused_and_not_fallen_over,
+                                        remember_folder, leave_scratch),
+        cmocka_unit_test(the_reach_of_alibi_is_measured_and_that_of_windows_known),
         cmocka_unit_test(weights_rest_and_come_back_with_the_session_as_it_was),
         cmocka_unit_test(blocks_used_shared_and_free_add_up_to_the_cache),
         cmocka_unit_test(the_three_forms_say_the_same),

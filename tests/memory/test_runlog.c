@@ -178,8 +178,9 @@ static void a_newer_log_is_said_to_be_newer_and_left_alone(void **state)
 {
     (void)state;
     static const char *const steps[] = {"CREATE TABLE run (id INTEGER PRIMARY KEY)",
-                                        "CREATE TABLE later (what TEXT)"};
-    const struct database_schema newer = {"the run log", 0x4C4C524C, steps, 2};
+                                        "CREATE TABLE later (what TEXT)",
+                                        "CREATE TABLE last (what TEXT)"};
+    const struct database_schema newer = {"the run log", 0x4C4C524C, steps, 3};
     struct database_options options = {.schema = &newer};
     struct database *database = NULL;
     ll_runlog *log = NULL;

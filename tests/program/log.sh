@@ -20,7 +20,7 @@ cp out all.csv
 is "$(cut -d, -f4 all.csv | tr '\n' ' ')" "verb run run sum ppl " "in their order"
 is "$(cut -d, -f8 all.csv | sed -n 2,3p | tr '\n' ' ')" "512 1024 " "with their contexts"
 is "$(cut -d, -f11 all.csv | sed -n 3p)" f32 "with their KV types"
-[ -z "$(cut -d, -f1 all.csv | sort | uniq -d)" ] && [ "$(awk -F, '{ print NF }' all.csv | sort -u)" = 33 ]
+[ -z "$(cut -d, -f1 all.csv | sort | uniq -d)" ] && [ "$(awk -F, '{ print NF }' all.csv | sort -u)" = 34 ]
 tap_case $? "every row has its number and all columns"
 is "$(stat -c %a "$log")" 600 "the log is for its owner alone"
 cat "$log" "$log"-wal > bytes 2> /dev/null
@@ -31,7 +31,7 @@ ends 0 "the log is JSON" longleaf log --json
 cp out all.json
 for row in 0 1 2 3; do
     line=$(sed -n $((row + 2))p all.csv)
-    for pair in id:1 model:5 identity:6 context:8 tokens_in:14 tokens_out:15 predicted_total:23 peak_total:29 end:32; do
+    for pair in id:1 model:5 identity:6 context:8 tokens_in:14 tokens_out:15 predicted_total:23 peak_total:29 end:33; do
         json=$(at "runs.$row.${pair%:*}" all.json)
         csv=$(echo "$line" | cut -d, -f"${pair#*:}")
         [ "$json" = "${csv:-null}" ] || echo "row $row, ${pair%:*}: JSON has $json, CSV $csv"

@@ -86,6 +86,24 @@ static void load_queries(const struct attention_job *job, const struct attention
     }
 }
 
+/* For the gauge. Splits of one stretch count it again: the farthest is the same, and so is the mean. */
+static void count_reach(struct fast *fast, const struct attention_rows *rows)
+{
+    int64_t looked = 0, farthest = 0, count = (int64_t)rows->queries * rows->group;
+    for (int64_t i = 0; rows->reach && i < count; i++) {
+        int64_t back = rows->first_position + i / rows->group - rows->reach[i] + 1;
+        looked += back;
+        farthest = back > farthest ? back : farthest;
+    }
+    if (!rows->reach)
+        return;
+    atomic_fetch_add_explicit(&fast->looked, looked, memory_order_relaxed);
+    atomic_fetch_add_explicit(&fast->queries, count, memory_order_relaxed);
+    int_fast64_t most = atomic_load_explicit(&fast->farthest, memory_order_relaxed);
+    while (farthest > most && !atomic_compare_exchange_weak(&fast->farthest, &most, farthest))
+        continue;
+}
+
 static struct attention_rows prepare_rows(const struct attention_job *job, const struct attention_unit *unit,
                                           char **at)
 {
@@ -107,6 +125,7 @@ static struct attention_rows prepare_rows(const struct attention_job *job, const
     load_queries(job, unit, rows.q);
     if (reach_find(job->fast->kernels, &rows, rows.keys, reach))
         rows.reach = reach;
+    count_reach(job->fast, &rows);
     return rows;
 }
 

@@ -113,8 +113,21 @@ failed:
 
 static void fast_begin(struct backend *backend, const struct backend_step *step, const ll_cancel *cancel)
 {
-    fast_of(backend)->rotary_count = 0;
+    struct fast *fast = fast_of(backend);
+    fast->rotary_count = 0;
+    atomic_store_explicit(&fast->farthest, 0, memory_order_relaxed);
+    atomic_store_explicit(&fast->looked, 0, memory_order_relaxed);
+    atomic_store_explicit(&fast->queries, 0, memory_order_relaxed);
     host_begin(backend, step, cancel);
+}
+
+static ll_status fast_end(struct backend *backend, ll_error *error)
+{
+    struct fast *fast = fast_of(backend);
+    backend->reach = (struct backend_reach){atomic_load_explicit(&fast->farthest, memory_order_relaxed),
+                                            atomic_load_explicit(&fast->looked, memory_order_relaxed),
+                                            atomic_load_explicit(&fast->queries, memory_order_relaxed)};
+    return host_end(backend, error);
 }
 
 const struct backend_table cpu_backend = {
@@ -131,7 +144,7 @@ const struct backend_table cpu_backend = {
     .prepare_weight = host_prepare_weight,
     .supports_weight = host_supports_weight,
     .begin = fast_begin,
-    .end = host_end,
+    .end = fast_end,
     .read = host_read,
     .embed = fast_embed,
     .norm = fast_norm,

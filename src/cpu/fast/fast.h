@@ -6,6 +6,8 @@
 #ifndef CPU_FAST_FAST_H
 #define CPU_FAST_FAST_H
 
+#include <stdatomic.h>
+
 #include "base/workers.h"
 #include "cpu/host.h"
 #include "cpu/kernels/kernels.h"
@@ -35,6 +37,7 @@ struct fast {
     struct buffer units, partials; /* of attention */
     struct rotary_table rotary[ROTARY_TABLES];
     int rotary_count;
+    atomic_int_fast64_t farthest, looked, queries; /* of the step, for backend_reach */
 };
 
 static inline struct fast *fast_of(struct backend *backend)
