@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "console/human.h"
-#include "jupyter_kernel/talk.h"
+#include "jupyter_kernel/room.h"
 
+enum { LEAST_ROOM = 16 };
 static const double markdown_pause = 0.4; /* seconds between two states of an answer shown as Markdown */
 
 /* ---- what the model is given ---- */
@@ -18,13 +19,15 @@ static bool no_memory(struct turn *turn)
     return false;
 }
 
-/* Documents stand in the prefixes of messages, each after a line with its name. */
-static bool document_is_given(const struct conversation *conversation, const char *heading)
+/* Documents stand in the prefixes of messages, each after a line with its name. After a fusion the text
+ * itself is gone, and what was said of it stands in the summary. */
+static bool document_is_given(const struct conversation *conversation, const struct talk_document *document,
+                              const char *heading)
 {
     for (size_t i = 0; i < conversation->now.count; i++) {
         const struct conversation_message *message = conversation->now.messages[i];
         const char *at = strstr(message->text, heading);
-        if (at && (size_t)(at - message->text) < message->prefix)
+        if ((message->fused && document->sent) || (at && (size_t)(at - message->text) < message->prefix))
             return true;
     }
     return false;
@@ -51,11 +54,13 @@ static bool add_documents(struct turn *turn, struct text *whole)
         const char *body = ll_document_text(talk->documents[i].document, &length);
         text_clear(&heading);
         text_printf(&heading, "%s:\n\n", talk->documents[i].path);
-        if (document_is_given(&talk->conversation, text_string(&heading)))
+        if (document_is_given(&talk->conversation, &talk->documents[i], text_string(&heading)))
             continue;
         ok = talk_weigh(turn, talk->documents[i].document, &tokens);
         if (ok && tokens > talk_capacity(talk) / 4 * 3) {
-            say_too_long(turn, talk->documents[i].path, tokens);
+            if (!talk->documents[i].told)
+                say_too_long(turn, talk->documents[i].path, tokens);
+            talk->documents[i].told = true;
         } else if (ok) {
             text_append(whole, text_string(&heading), heading.length);
             text_append(whole, body, length);
@@ -88,21 +93,38 @@ static bool encode(struct turn *turn, ll_token **ret_tokens, size_t *ret_count)
     struct conversation *conversation = &turn->talk->conversation;
     ll_error error = {0};
     if (conversation_tokens(conversation, turn->talk->model, conversation->now.count, true, ret_tokens,
-                            ret_count, &error) != LL_OK) {
-        output_fail_error(turn->output, FAIL_MODEL, &error);
-        return false;
-    }
-    size_t capacity = talk_capacity(turn->talk);
-    if (*ret_count < capacity)
+                            ret_count, &error) == LL_OK)
         return true;
+    output_fail_error(turn->output, FAIL_MODEL, &error);
+    return false;
+}
+
+static bool refuse_full(struct turn *turn, size_t count)
+{
     output_fail(
         turn->output, FAIL_CONTEXT,
         "with this prompt the conversation has %s tokens and the context holds %s; %%undo takes turns "
         "back, %%reset begins a new conversation, and %%%%summarize reads texts of any length",
-        human_count(*ret_count).text, human_count(capacity).text);
+        human_count(count).text, human_count(talk_capacity(turn->talk)).text);
+    return false;
+}
+
+/* The tokens of the conversation, after its oldest part has become a summary where that is needed. */
+static bool fit(struct turn *turn, ll_token **ret_tokens, size_t *ret_count)
+{
+    if (!encode(turn, ret_tokens, ret_count))
+        return false;
+    if (!room_lacks(turn->talk, *ret_count))
+        return true;
     free(*ret_tokens);
     *ret_tokens = NULL;
-    return false;
+    if (!room_make(turn) || !encode(turn, ret_tokens, ret_count))
+        return false;
+    if (*ret_count + LEAST_ROOM <= talk_capacity(turn->talk))
+        return true;
+    free(*ret_tokens);
+    *ret_tokens = NULL;
+    return refuse_full(turn, *ret_count);
 }
 
 /* ---- generation ---- */
@@ -217,6 +239,28 @@ static bool say_stopped(struct turn *turn)
     return false;
 }
 
+static void warn_nearly_full(struct turn *turn)
+{
+    size_t position = ll_session_position(turn->talk->session);
+    bool nearly = position * 10 >= talk_capacity(turn->talk) * 9;
+    if (nearly && !turn->talk->warned)
+        gauge_note(&turn->gauge,
+                   "the context is nearly full; what is oldest will become a summary when it is needed");
+    turn->talk->warned = nearly;
+}
+
+static void mark_sent(struct talk *talk)
+{
+    for (size_t i = 0; i < talk->document_count; i++) {
+        struct text heading = {0};
+        text_printf(&heading, "%s:\n\n", talk->documents[i].path);
+        if (!heading.failed &&
+            document_is_given(&talk->conversation, &talk->documents[i], text_string(&heading)))
+            talk->documents[i].sent = true;
+        text_fini(&heading);
+    }
+}
+
 /* Generates from the tokens and adds the answer, which begins with `before`. False: the turn is undone, or
  * it was stopped and its part is kept. */
 static bool finish_turn(struct turn *turn, ll_token *tokens, size_t count, const struct text *before)
@@ -224,6 +268,8 @@ static bool finish_turn(struct turn *turn, ll_token *tokens, size_t count, const
     struct conversation *conversation = &turn->talk->conversation;
     ll_finish finish = LL_FINISH_LENGTH;
     turn->streams = true;
+    turn->asked = human_clock();
+    gauge_count_anew(&turn->gauge); /* those of a summary before it are no part of the answer */
     bool ok = compute(turn, tokens, count, &finish);
     turn->streams = false;
     free(tokens);
@@ -244,24 +290,42 @@ static bool finish_turn(struct turn *turn, ll_token *tokens, size_t count, const
                !conversation_add(conversation, "assistant", text_string(&whole), whole.length, 0, partial)))
         ok = no_memory(turn);
     text_fini(&whole);
+    talk_record(turn);
     if (!ok)
         conversation_undo(conversation);
-    else if (finish == LL_FINISH_CONTEXT)
-        gauge_note(&turn->gauge, "the context is full; %reset begins a new conversation");
+    else
+        mark_sent(turn->talk);
+    if (ok && finish == LL_FINISH_CONTEXT)
+        gauge_note(&turn->gauge, "the context is full; %continue makes room and goes on");
+    else if (ok)
+        warn_nearly_full(turn);
     return ok && (!stopped || say_stopped(turn));
 }
 
 /* ---- turns ---- */
 
-bool talk_ask(struct turn *turn, const char *prompt, size_t length)
+static bool count_tokens(struct turn *turn, const char *text, size_t length, size_t *ret)
+{
+    ll_error error = {0};
+    if (ll_tokenize(turn->talk->model, text, length, false, false, NULL, 0, ret, &error) == LL_OK)
+        return true;
+    output_fail_error(turn->output, FAIL_WORK, &error);
+    return false;
+}
+
+bool talk_ask(struct turn *turn, const char *prompt, size_t length, json_t **ret)
 {
     ll_token *tokens = NULL;
     size_t count = 0;
     turn->talk->retries = 0;
     gauge_show(&turn->gauge);
-    if (!talk_open_model(turn) || !add_question(turn, prompt, length))
+    if (!talk_open_model(turn) || !count_tokens(turn, prompt, length, &count))
         return false;
-    if (!encode(turn, &tokens, &count)) {
+    if (room_lacks(turn->talk, count))
+        return room_route(turn, prompt, length, count, ret);
+    if (!add_question(turn, prompt, length))
+        return false;
+    if (!fit(turn, &tokens, &count)) {
         conversation_undo(&turn->talk->conversation);
         return false;
     }
@@ -290,7 +354,7 @@ bool talk_retry(struct turn *turn)
         return no_memory(turn);
     conversation_drop_last(conversation);
     turn->talk->retries++;
-    if (!encode(turn, &tokens, &count)) {
+    if (!fit(turn, &tokens, &count)) {
         conversation_undo(conversation);
         return false;
     }
@@ -305,7 +369,7 @@ static bool encode_open(struct turn *turn, const struct text *before, ll_token *
     size_t count = 0, more = 0;
     ll_error error = {0};
     const ll_model *model = turn->talk->model;
-    if (!encode(turn, &tokens, &count))
+    if (!fit(turn, &tokens, &count))
         return false;
     ll_status status =
         ll_tokenize(model, text_string(before), before->length, false, false, NULL, 0, &more, &error);
@@ -323,7 +387,10 @@ static bool encode_open(struct turn *turn, const struct text *before, ll_token *
     }
     *ret_tokens = all;
     *ret_count = count + more;
-    return true;
+    if (*ret_count + LEAST_ROOM <= talk_capacity(turn->talk))
+        return true;
+    free(all);
+    return refuse_full(turn, *ret_count);
 }
 
 bool talk_continue(struct turn *turn)

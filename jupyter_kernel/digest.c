@@ -17,31 +17,16 @@ static const char *method_name(ll_method method)
     return (unsigned)method <= LL_METHOD_EXTRACTIVE ? names[method] : "unknown";
 }
 
-static size_t wanted_words(const struct settings *settings)
+static bool make_plan(struct turn *turn, const ll_document *document, const ll_plan_options *options,
+                      struct digest *digest)
 {
-    static const size_t words[] = {100, 200, 350}; /* short, medium, long */
-    uint64_t given = settings_count(settings, OPTION_LENGTH, 1);
-    return given < 3 ? words[given] : (size_t)given;
-}
-
-static bool make_plan(struct turn *turn, const ll_document *document, ll_plan **ret)
-{
-    const struct settings *settings = &turn->talk->settings;
-    ll_plan_options options;
     ll_error error = {0};
-    ll_plan_options_init(&options);
-    options.method = (ll_method)settings_count(settings, OPTION_METHOD, LL_METHOD_AUTO);
-    options.context = (size_t)settings_count(settings, OPTION_CONTEXT, 0);
-    options.window_tokens = (size_t)settings_count(settings, OPTION_WINDOW, 0);
-    options.overlap_tokens = (size_t)settings_count(settings, OPTION_OVERLAP, (uint64_t)(size_t)-1);
-    options.summary_words = wanted_words(settings);
-    options.focus = settings_text(settings, OPTION_FOCUS);
-    if (options.method != LL_METHOD_EXTRACTIVE && !talk_open_model(turn))
+    if (options->method != LL_METHOD_EXTRACTIVE && !talk_open_model(turn))
         return false;
-    ll_model *model = options.method == LL_METHOD_EXTRACTIVE ? NULL : turn->talk->model;
+    ll_model *model = options->method == LL_METHOD_EXTRACTIVE ? NULL : turn->talk->model;
     ll_run run = turn_run(turn);
-    if (ll_plan_make(document, model, &options, &run, ret, &error) == LL_OK)
-        return true;
+    if (ll_plan_make(document, model, options, &run, &digest->plan, &error) == LL_OK)
+        return ll_plan_get_info(digest->plan, &digest->info) == LL_OK;
     output_fail_error(turn->output, FAIL_WORK, &error);
     return false;
 }
@@ -258,48 +243,68 @@ static json_t *page_bundle(struct page *page)
     return bundle;
 }
 
-static bool summarise(struct turn *turn, const ll_plan *plan, const ll_plan_info *info, ll_summary **ret)
+static void record(struct turn *turn, const ll_summary *summary)
+{
+    ll_summary_stats stats = {0};
+    ll_coverage coverage = {0};
+    ll_summary_get_stats(summary, &stats);
+    ll_summary_get_coverage(summary, &coverage);
+    recorder_tokens(turn->talk->recorder, stats.prompt_tokens, stats.generated_tokens);
+    recorder_coverage(turn->talk->recorder, coverage.share);
+    talk_record(turn);
+}
+
+bool digest_make(struct turn *turn, const ll_document *document, const ll_plan_options *wanted,
+                 struct digest *digest)
 {
     ll_summary_options options;
     ll_error error = {0};
     struct text journal = {0};
+    if (!make_plan(turn, document, wanted, digest))
+        return false;
     ll_summary_options_init(&options);
     options.journal = talk_journal(turn->talk, &journal);
     options.journal_limit = settings_count(&turn->talk->settings, OPTION_CACHE_LIMIT, 0);
     options.width = (size_t)settings_count(&turn->talk->settings, OPTION_WIDTH, 0);
     options.cache_type = cache_type_of(&turn->talk->settings);
     options.sampling = talk_sampling(turn->talk);
-    ll_model *model = info->method == LL_METHOD_EXTRACTIVE ? NULL : turn->talk->model;
+    ll_model *model = digest->info.method == LL_METHOD_EXTRACTIVE ? NULL : turn->talk->model;
+    if (model)
+        recorder_plan(turn->talk->recorder, &digest->info, options.width);
     ll_run run = turn_run(turn);
-    ll_status status = ll_summarize(model, plan, &options, &run, ret, &error);
+    ll_status status = ll_summarize(model, digest->plan, &options, &run, &digest->summary, &error);
     text_fini(&journal);
-    if (status != LL_OK)
+    if (status == LL_OK && model)
+        record(turn, digest->summary);
+    else if (status != LL_OK)
         output_fail_error(turn->output, FAIL_WORK, &error);
     return status == LL_OK;
 }
 
+void digest_fini(struct digest *digest)
+{
+    ll_summary_free(digest->summary);
+    ll_plan_free(digest->plan);
+    *digest = (struct digest){0};
+}
+
 bool digest_summarise(struct turn *turn, const ll_document *document, const char *name, json_t **ret)
 {
-    ll_plan *plan = NULL;
-    ll_plan_info info = {0};
-    ll_summary *summary = NULL;
-    bool ok = make_plan(turn, document, &plan);
-    if (ok)
-        ll_plan_get_info(plan, &info);
-    ok = ok && summarise(turn, plan, &info, &summary);
+    ll_plan_options options = plan_options_of(&turn->talk->settings);
+    struct digest digest = {0};
+    bool ok = digest_make(turn, document, &options, &digest);
     if (ok) {
         struct page page = {.object = json_object()};
-        json_put_string(page.object, "document", name);
-        add_sentences(&page, turn, summary, document, name);
-        add_outline(&page, summary);
-        add_coverage(&page, turn, summary, &info);
         struct text words = {0};
-        add_notes(&page, document, unkept_note(summary, &words));
+        json_put_string(page.object, "document", name);
+        add_sentences(&page, turn, digest.summary, document, name);
+        add_outline(&page, digest.summary);
+        add_coverage(&page, turn, digest.summary, &digest.info);
+        add_notes(&page, document, unkept_note(digest.summary, &words));
         text_fini(&words);
         *ret = page_bundle(&page);
     }
-    ll_summary_free(summary);
-    ll_plan_free(plan);
+    digest_fini(&digest);
     return ok;
 }
 
@@ -377,19 +382,19 @@ static void show_windows(struct turn *turn, const ll_plan *plan, size_t windows,
 
 bool digest_plan(struct turn *turn, const ll_document *document, const char *name, json_t **ret)
 {
-    ll_plan *plan = NULL;
-    ll_plan_info info = {0};
+    ll_plan_options options = plan_options_of(&turn->talk->settings);
+    struct digest digest = {0};
     ll_document_info about = {0};
-    if (!make_plan(turn, document, &plan))
-        return false;
-    ll_plan_get_info(plan, &info);
-    ll_document_get_info(document, &about);
-    struct page page = {.object = json_object()};
-    plan_rows(&page, &info, &about, name);
-    plan_json(page.object, &info);
-    add_notes(&page, document, NULL);
-    *ret = page_bundle(&page);
-    show_windows(turn, plan, info.windows, about.bytes);
-    ll_plan_free(plan);
-    return true;
+    bool ok = make_plan(turn, document, &options, &digest);
+    if (ok) {
+        struct page page = {.object = json_object()};
+        ll_document_get_info(document, &about);
+        plan_rows(&page, &digest.info, &about, name);
+        plan_json(page.object, &digest.info);
+        add_notes(&page, document, NULL);
+        *ret = page_bundle(&page);
+        show_windows(turn, digest.plan, digest.info.windows, about.bytes);
+    }
+    digest_fini(&digest);
+    return ok;
 }

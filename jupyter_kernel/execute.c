@@ -43,7 +43,10 @@ static void run_step(struct turn *turn, const struct step *step, struct question
 {
     json_t *bundle = NULL;
     if (step->kind == STEP_PROMPT) {
-        talk_ask(turn, step->body, step->body_length);
+        if (talk_ask(turn, step->body, step->body_length, &bundle)) {
+            gauge_end(&turn->gauge);
+            show(turn->output, bundle, last);
+        }
         return;
     }
     if (magic_run(turn, step, question, turn->output->request, &bundle)) {

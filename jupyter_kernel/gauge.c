@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "jupyter_kernel/gauge.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "console/escape.h"
 #include "console/human.h"
@@ -13,12 +15,22 @@ static const double pause_seconds = 0.34, quiet_seconds = 0.5; /* quick work nee
 
 void gauge_init(struct gauge *gauge, struct output *output, bool on)
 {
-    *gauge = (struct gauge){.output = on && !output->silent ? output : NULL, .began = human_clock()};
+    pthread_condattr_t attributes;
+    *gauge = (struct gauge){.began = human_clock()};
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    bool ok =
+        pthread_mutex_init(&gauge->lock, NULL) == 0 && pthread_cond_init(&gauge->ends, &attributes) == 0;
+    pthread_condattr_destroy(&attributes);
+    gauge->output = ok && on && !output->silent ? output : NULL;
     snprintf(gauge->id, sizeof gauge->id, "gauge-%.60s", output->request->id);
 }
 
 void gauge_fini(struct gauge *gauge)
 {
+    gauge_end(gauge);
+    pthread_cond_destroy(&gauge->ends);
+    pthread_mutex_destroy(&gauge->lock);
     text_fini(&gauge->label);
     text_fini(&gauge->note);
 }
@@ -69,24 +81,34 @@ static double token_rate(const struct gauge *gauge)
     return gauge->tokens > 1 && seconds > 0 ? (double)(gauge->tokens - 1) / seconds : 0;
 }
 
-/* "window 3 of 22, 40 s left" while it works. */
+/* The rate so far, less the time that has passed since it was known; nothing when it has run out. */
+static void time_left(const struct gauge *gauge, struct text *words)
+{
+    double passed = gauge->done_when - gauge->phase_began;
+    if (gauge->done <= gauge->phase_first || gauge->done >= gauge->total || passed < 1)
+        return;
+    double left = passed * (double)(gauge->total - gauge->done) / (double)(gauge->done - gauge->phase_first) -
+                  (human_clock() - gauge->done_when);
+    if (left > 0)
+        text_printf(words, ", %s left", human_seconds(left).text);
+}
+
+/* "summarizing, window 3 of 22, 14 %, 40 s left" while it works. */
 static void phase_words(const struct gauge *gauge, struct row *row)
 {
-    text_puts(&row->words, meter_phase_words(gauge->phase));
-    if (gauge->label.length) {
+    text_puts(&row->words, gauge->told ? meter_phase_words(gauge->phase) : "at work");
+    if (gauge->told && gauge->label.length) {
         text_puts(&row->words, ", ");
         escape_append_line(&row->words, text_string(&gauge->label));
     }
-    if (!gauge->total)
-        return;
-    row->share = (double)gauge->done / (double)gauge->total;
-    text_printf(&row->words, ", %.0f %%", 100 * row->share);
-    double passed = human_clock() - gauge->phase_began;
-    if (gauge->done > gauge->phase_first && gauge->done < gauge->total && passed > 1)
-        text_printf(&row->words, ", %s left",
-                    human_seconds(passed * (double)(gauge->total - gauge->done) /
-                                  (double)(gauge->done - gauge->phase_first))
-                        .text);
+    if (gauge->told && gauge->total) {
+        row->share = (double)gauge->done / (double)gauge->total;
+        text_printf(&row->words, ", %.0f %%", 100 * row->share);
+        time_left(gauge, &row->words);
+    }
+    double passed = human_clock() - gauge->began;
+    if (passed >= 1)
+        text_printf(&row->words, ", %s so far", human_seconds(passed).text);
 }
 
 static void work_row(const struct gauge *gauge, struct row *row)
@@ -146,70 +168,139 @@ static json_t *bundle(struct row rows[ROWS])
     return bundle;
 }
 
-static void draw(struct gauge *gauge)
+/* The lock is held: a display never overtakes another. */
+static void draw(struct gauge *gauge, struct publisher *publisher)
 {
     struct row rows[ROWS] = {{.share = -1}, {.share = -1}, {.share = -1}};
     memory_row(gauge, &rows[0]);
     context_row(gauge, &rows[1]);
     work_row(gauge, &rows[2]);
-    output_display(gauge->output, bundle(rows), gauge->id, gauge->shown);
+    output_display_by(gauge->output, publisher, bundle(rows), gauge->id, gauge->shown);
     gauge->shown = true;
-    gauge->drawn = human_clock();
 }
 
 /* ---- when ---- */
 
-void gauge_show(struct gauge *gauge)
+static struct timespec moment(double seconds)
 {
-    gauge->working = true;
-    if (gauge->output)
-        draw(gauge);
+    struct timespec when;
+    clock_gettime(CLOCK_MONOTONIC, &when);
+    long nanoseconds = when.tv_nsec + (long)(seconds * 1e9);
+    return (struct timespec){when.tv_sec + nanoseconds / 1000000000, nanoseconds % 1000000000};
 }
 
-static void draw_when_due(struct gauge *gauge)
+static void *tick(void *user)
+{
+    struct gauge *gauge = user;
+    struct wire wire;
+    struct channel *channel = gauge->output->channel;
+    if (!wire_init(&wire, channel->wire.shared))
+        return NULL;
+    struct publisher publisher = publisher_share(&channel->publisher, &wire);
+    pthread_mutex_lock(&gauge->lock);
+    while (!gauge->ended) {
+        struct timespec until = moment(gauge->shown ? pause_seconds : quiet_seconds);
+        int why = 0;
+        while (!gauge->ended && why != ETIMEDOUT)
+            why = pthread_cond_timedwait(&gauge->ends, &gauge->lock, &until);
+        if (!gauge->ended)
+            draw(gauge, &publisher);
+    }
+    pthread_mutex_unlock(&gauge->lock);
+    wire_fini(&wire);
+    return NULL;
+}
+
+/* The cell has begun to work: its thread calls, and holds the lock. */
+static void begin(struct gauge *gauge)
 {
     gauge->working = true;
-    double now = human_clock();
-    if (gauge->output &&
-        now - (gauge->shown ? gauge->drawn : gauge->began) >= (gauge->shown ? pause_seconds : quiet_seconds))
-        draw(gauge);
+    if (gauge->output && !gauge->ticks)
+        gauge->ticks = pthread_create(&gauge->thread, NULL, tick, gauge) == 0;
+}
+
+void gauge_show(struct gauge *gauge)
+{
+    pthread_mutex_lock(&gauge->lock);
+    if (gauge->session) { /* nothing is loaded any more */
+        gauge->phase = LL_PREFILLING;
+        gauge->told = true;
+    }
+    if (gauge->output) {
+        gauge->working = true;
+        draw(gauge, &gauge->output->channel->publisher);
+    }
+    begin(gauge);
+    pthread_mutex_unlock(&gauge->lock);
+}
+
+void gauge_watch(struct gauge *gauge, const ll_engine *engine, const ll_session *session)
+{
+    pthread_mutex_lock(&gauge->lock);
+    gauge->engine = engine;
+    gauge->session = session;
+    pthread_mutex_unlock(&gauge->lock);
 }
 
 void gauge_progress(struct gauge *gauge, const ll_progress *progress)
 {
-    if (progress->phase != gauge->phase || progress->done < gauge->done || !gauge->working) {
-        gauge->phase_began = human_clock();
+    double now = human_clock();
+    pthread_mutex_lock(&gauge->lock);
+    if (progress->phase != gauge->phase || progress->done < gauge->done || !gauge->working || !gauge->told) {
+        gauge->phase_began = now;
         gauge->phase_first = progress->done;
     }
     gauge->phase = progress->phase;
+    gauge->told = true;
     gauge->done = progress->done;
+    gauge->done_when = now;
     gauge->total = progress->total;
     text_clear(&gauge->label);
     if (progress->label)
         text_puts(&gauge->label, progress->label);
-    draw_when_due(gauge);
+    begin(gauge);
+    pthread_mutex_unlock(&gauge->lock);
 }
 
 void gauge_token(struct gauge *gauge)
 {
+    pthread_mutex_lock(&gauge->lock);
     gauge->last_token = human_clock();
     if (!gauge->tokens++)
         gauge->first_token = gauge->last_token;
     gauge->phase = LL_DECODING;
-    draw_when_due(gauge);
+    gauge->told = true;
+    begin(gauge);
+    pthread_mutex_unlock(&gauge->lock);
+}
+
+void gauge_count_anew(struct gauge *gauge)
+{
+    pthread_mutex_lock(&gauge->lock);
+    gauge->tokens = 0;
+    pthread_mutex_unlock(&gauge->lock);
 }
 
 void gauge_note(struct gauge *gauge, const char *note)
 {
+    pthread_mutex_lock(&gauge->lock);
     text_clear(&gauge->note);
     text_puts(&gauge->note, note);
+    pthread_mutex_unlock(&gauge->lock);
 }
 
 void gauge_end(struct gauge *gauge)
 {
+    pthread_mutex_lock(&gauge->lock);
+    gauge->ended = true;
+    pthread_cond_signal(&gauge->ends);
+    pthread_mutex_unlock(&gauge->lock);
+    if (gauge->ticks)
+        pthread_join(gauge->thread, NULL);
+    gauge->ticks = false;
     gauge->working = false;
     if (gauge->output && gauge->shown)
-        draw(gauge);
+        draw(gauge, &gauge->output->channel->publisher);
     gauge->output = NULL;
 }
 
@@ -228,6 +319,7 @@ json_t *gauge_memory_bundle(const ll_engine *engine, const ll_model *model, cons
         text_puts(&plain, "no model is loaded yet; the first prompt or %model loads one\n");
     memory_show(MEMORY_JSON, engine, model, session, &account);
     json_put_text(object, "text/plain", &plain);
+    bundle_add_code(object, &plain);
     json_put(object, "application/json", json_read_object(text_string(&account), account.length));
     text_fini(&plain);
     text_fini(&account);

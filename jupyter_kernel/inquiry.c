@@ -7,6 +7,14 @@
 #include "console/human.h"
 #include "console/sampling.h"
 
+static void record(struct turn *turn, const ll_answer *answer)
+{
+    ll_summary_stats stats = {0};
+    ll_answer_get_stats(answer, &stats);
+    recorder_tokens(turn->talk->recorder, stats.prompt_tokens, stats.generated_tokens);
+    talk_record(turn);
+}
+
 static bool ask(struct turn *turn, const ll_document *document, const char *question, ll_answer **ret)
 {
     const struct settings *settings = &turn->talk->settings;
@@ -15,6 +23,7 @@ static bool ask(struct turn *turn, const ll_document *document, const char *ques
     ll_error error = {0};
     ll_ask_options_init(&options);
     options.windows = (size_t)settings_count(settings, OPTION_WINDOWS, 0);
+    options.exhaustive = settings_flag(settings, OPTION_EXHAUSTIVE);
     options.width = (size_t)settings_count(settings, OPTION_WIDTH, 0);
     options.cache_type = cache_type_of(&turn->talk->settings);
     options.sampling = talk_sampling(turn->talk);
@@ -23,6 +32,8 @@ static bool ask(struct turn *turn, const ll_document *document, const char *ques
     ll_run run = turn_run(turn);
     ll_status status = ll_ask(turn->talk->model, document, question, &options, &run, ret, &error);
     text_fini(&journal);
+    if (status == LL_OK)
+        record(turn, *ret);
     if (status != LL_OK)
         output_fail_error(turn->output, FAIL_WORK, &error);
     return status == LL_OK;

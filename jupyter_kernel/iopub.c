@@ -179,16 +179,31 @@ void iopub_stop(struct iopub *iopub)
 bool publisher_open(struct publisher *publisher, struct iopub *iopub, struct wire *wire)
 {
     *publisher = (struct publisher){.outbox = zmq_socket(iopub->context, ZMQ_PUSH), .wire = wire};
+    if (pthread_mutex_init(&publisher->own, NULL) != 0) {
+        if (publisher->outbox)
+            zmq_close(publisher->outbox);
+        publisher->outbox = NULL;
+        return false;
+    }
+    publisher->lock = &publisher->own;
     if (publisher->outbox && unlimited(publisher->outbox) && zmq_connect(publisher->outbox, inbox_name) == 0)
         return true;
     publisher_close(publisher);
     return false;
 }
 
+struct publisher publisher_share(struct publisher *publisher, struct wire *wire)
+{
+    return (struct publisher){
+        .outbox = publisher->outbox, .wire = wire, .lock = publisher->lock, .borrowed = true};
+}
+
 void publisher_close(struct publisher *publisher)
 {
-    if (publisher->outbox)
+    if (publisher->outbox && !publisher->borrowed) {
         zmq_close(publisher->outbox);
+        pthread_mutex_destroy(&publisher->own);
+    }
     publisher->outbox = NULL;
 }
 
@@ -198,7 +213,9 @@ void publisher_send(struct publisher *publisher, const char *type, const struct 
     struct outgoing outgoing;
     if (wire_write(publisher->wire, type, parent, metadata, content, &outgoing)) {
         struct frame frames[2] = {{"M", 1}, {type, strlen(type)}};
+        pthread_mutex_lock(publisher->lock);
         socket_send_outgoing(publisher->outbox, frames, 2, &outgoing);
+        pthread_mutex_unlock(publisher->lock);
         outgoing_fini(&outgoing);
     }
     json_decref(content);
@@ -209,10 +226,12 @@ void publisher_stream(struct publisher *publisher, const char *name, const struc
 {
     if (!length)
         return;
+    pthread_mutex_lock(publisher->lock);
     socket_send(publisher->outbox, "S", 1, ZMQ_SNDMORE);
     socket_send(publisher->outbox, name, strlen(name), ZMQ_SNDMORE);
     socket_send(publisher->outbox, text_string(parent), parent->length, ZMQ_SNDMORE);
     socket_send(publisher->outbox, bytes, length, 0);
+    pthread_mutex_unlock(publisher->lock);
 }
 
 void publisher_state(struct publisher *publisher, const struct text *parent, const char *state)

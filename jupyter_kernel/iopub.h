@@ -18,9 +18,12 @@ struct iopub {
     struct wire wire;     /* of the thread */
 };
 
-struct publisher { /* one thread's way to the channel */
+struct publisher { /* one way to the channel: what goes in first comes out first */
     void *outbox;
-    struct wire *wire; /* of the publishing thread */
+    struct wire *wire;     /* of the publishing thread */
+    pthread_mutex_t *lock; /* of the outbox */
+    pthread_mutex_t own;
+    bool borrowed;
 };
 
 /* The thread owns the bound socket until iopub_stop. */
@@ -30,6 +33,8 @@ void iopub_stop(struct iopub *iopub);
 
 bool publisher_open(struct publisher *publisher, struct iopub *iopub, struct wire *wire);
 void publisher_close(struct publisher *publisher);
+/* Another thread's use of the same way, with a wire of its own; closed before the first is. */
+struct publisher publisher_share(struct publisher *publisher, struct wire *wire);
 /* Publishes a message; content is taken. parent NULL: none. */
 void publisher_send(struct publisher *publisher, const char *type, const struct text *parent,
                     const json_t *metadata, json_t *content);

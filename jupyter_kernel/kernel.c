@@ -70,6 +70,7 @@ static enum made start(struct kernel *kernel, const char *model, struct text *pr
     if (!channel_open(&shell->channel, sockets->bound[PORT_SHELL], &kernel->wire, &kernel->iopub))
         return MADE_IOPUB;
     open_question(kernel);
+    shell->past.secret = settings_flag(&shell->talk.settings, OPTION_PRIVATE);
     publisher_state(&shell->channel.publisher, NULL, "starting");
     if (!heartbeat_start(&kernel->heartbeat, sockets))
         return MADE_SHELL;

@@ -55,9 +55,22 @@ void magic_help_text(enum command command, struct text *plain, struct text *mark
     text_fini(&usage);
 }
 
+static json_t *row_json(enum command command)
+{
+    const struct command_row *row = command_row(command);
+    json_t *object = json_object();
+    json_put_string(object, "name", row->name);
+    json_put_string(object, "also", row->aliases);
+    json_put_string(object, "argument", row->argument);
+    json_put_string(object, "help", row->help);
+    json_put_string(object, "more", row->more);
+    return object;
+}
+
 static json_t *help_list(void)
 {
     struct text plain = {0}, markdown = {0};
+    json_t *magics = json_array();
     text_puts(&markdown, "| magic | does |\n|---|---|\n");
     for (int i = 0; i < COMMAND_COUNT; i++) {
         if (!command_is_in((enum command)i, IN_NOTEBOOK))
@@ -70,6 +83,7 @@ static json_t *help_list(void)
         for (const char *c = argument; *c; c++)
             text_printf(&markdown, *c == '|' ? "\\%c" : "%c", *c);
         text_printf(&markdown, "` | %s |\n", row->help);
+        json_array_append_new(magics, row_json((enum command)i));
     }
     static const char more[] =
         "\nAnything else in a cell is said to the model. Magics stand at the top of a cell; "
@@ -81,6 +95,7 @@ static json_t *help_list(void)
                          "written `\\%`.\n");
     json_t *bundle = bundle_new(text_string(&plain), plain.length);
     bundle_add(bundle, "text/markdown", &markdown);
+    json_put(bundle, "application/json", json_pack("{s:o}", "magics", magics));
     text_fini(&plain);
     text_fini(&markdown);
     return bundle;
@@ -114,6 +129,7 @@ bool magic_help(struct turn *turn, const struct call *call, json_t **ret)
     magic_help_text(command, &plain, &markdown);
     *ret = bundle_new(text_string(&plain), plain.length);
     bundle_add(*ret, "text/markdown", &markdown);
+    json_put(*ret, "application/json", row_json(command));
     text_fini(&plain);
     text_fini(&markdown);
     return true;

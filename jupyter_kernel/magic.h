@@ -57,14 +57,17 @@ bool magic_open(struct turn *turn, const struct call *call, json_t **ret);
 bool magic_model(struct turn *turn, const struct call *call, json_t **ret);
 bool magic_context(struct turn *turn, const struct call *call, json_t **ret);
 bool magic_kv(struct turn *turn, const struct call *call, json_t **ret);
-bool magic_log(struct turn *turn, const struct call *call, json_t **ret);
 bool magic_memory(struct turn *turn, const struct call *call, json_t **ret);
+/* magic_log.c */
+bool magic_log(struct turn *turn, const struct call *call, json_t **ret);
 /* magic_params.c */
 bool magic_params(struct turn *turn, const struct call *call, json_t **ret);
 bool params_assign_lines(struct turn *turn, const char *lines, size_t length);
 /* The value of a parameter of that name as text, and what it is for. False: there is no such parameter. */
 bool params_describe(const struct talk *talk, const char *name, size_t length, struct text *ret_value,
                      const char **ret_help);
+/* The values that a parameter may have, ended by NULL; NULL: it is free, or there is none of that name. */
+const char *const *params_choices(const char *name, size_t length);
 typedef void (*params_fn)(void *user, const char *name, const char *value, const char *help);
 void params_each(const struct talk *talk, params_fn each, void *user);
 /* magic_document.c */

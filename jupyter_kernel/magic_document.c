@@ -75,7 +75,7 @@ bool magic_docs(struct turn *turn, const struct call *call, json_t **ret)
     }
     *ret = bundle_new(text_string(&plain), plain.length);
     bundle_add(*ret, "text/markdown", &markdown);
-    json_put(*ret, "application/json", rows);
+    json_put(*ret, "application/json", json_pack("{s:o}", "documents", rows));
     text_fini(&plain);
     text_fini(&markdown);
     return true;
@@ -150,16 +150,40 @@ bool magic_plan(struct turn *turn, const struct call *call, json_t **ret)
 
 /* ---- questions ---- */
 
-/* All that is attached, as one document: read again, so that each page knows its file. */
-static ll_document *read_attached(struct turn *turn)
+/* All attached files as one document: read again, so that each page knows its file. */
+static bool ask_files(struct turn *turn, const char *question, json_t **ret)
 {
     const struct talk *talk = turn->talk;
     const char **paths = calloc(talk->document_count + 1, sizeof *paths);
+    size_t count = 0;
     for (size_t i = 0; paths && i < talk->document_count; i++)
-        paths[i] = talk->documents[i].path;
-    ll_document *document = paths ? talk_read_all(turn, paths, talk->document_count) : NULL;
+        if (!talk->documents[i].from_cell)
+            paths[count++] = talk->documents[i].path;
+    if (!paths)
+        output_fail(turn->output, FAIL_MEMORY, "there is no memory to ask the documents");
+    ll_document *document = count ? talk_read_all(turn, paths, count) : NULL;
+    bool ok = paths && (!count || (document && inquiry_answer(turn, document, question, ret)));
+    ll_document_close(document);
     free(paths);
-    return document;
+    return ok;
+}
+
+/* Texts of cells are in no file, so each of them answers for itself; every bundle but the last is shown as it
+ * comes. */
+static bool ask_texts(struct turn *turn, const char *question, json_t **ret)
+{
+    const struct talk *talk = turn->talk;
+    for (size_t i = 0; i < talk->document_count; i++) {
+        if (!talk->documents[i].from_cell)
+            continue;
+        if (*ret)
+            output_display(turn->output, *ret, NULL, false);
+        *ret = NULL;
+        output_display(turn->output, bundle_line("%s:", talk->documents[i].path), NULL, false);
+        if (!inquiry_answer(turn, talk->documents[i].document, question, ret))
+            return false;
+    }
+    return true;
 }
 
 bool magic_ask(struct turn *turn, const struct call *call, json_t **ret)
@@ -170,13 +194,17 @@ bool magic_ask(struct turn *turn, const struct call *call, json_t **ret)
         return false;
     }
     text_append(&question, call->argument, call->argument_length);
-    if (call->body_length)
-        text_printf(&question, "%s%.*s", question.length ? "\n" : "", (int)call->body_length, call->body);
+    if (call->body_length) {
+        text_puts(&question, question.length ? "\n" : "");
+        text_append(&question, call->body, call->body_length);
+    }
+    bool ok = false;
     if (!question.length)
         output_fail(turn->output, FAIL_USAGE, "%%ask needs a question after it, or %%%%ask one below it");
-    ll_document *document = question.length ? read_attached(turn) : NULL;
-    bool ok = document && inquiry_answer(turn, document, text_string(&question), ret);
-    ll_document_close(document);
+    else if (question.failed || strlen(question.bytes) != question.length)
+        output_fail(turn->output, FAIL_USAGE, "%%ask: a NUL character stands in the question");
+    else
+        ok = ask_files(turn, text_string(&question), ret) && ask_texts(turn, text_string(&question), ret);
     text_fini(&question);
     return ok;
 }

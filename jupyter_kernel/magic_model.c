@@ -1,10 +1,10 @@
 /* Magics of the model and of memory: which one, how full its context, what it takes.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
 #include <string.h>
 
 #include "console/human.h"
 #include "console/memory.h"
-#include "console/runs.h"
 #include "jupyter_kernel/magic.h"
 
 static const char *position_words(ll_position position)
@@ -89,27 +89,24 @@ bool magic_memory(struct turn *turn, const struct call *call, json_t **ret)
     return ok;
 }
 
-bool magic_log(struct turn *turn, const struct call *call, json_t **ret)
-{
-    struct text table = {0};
-    ll_error error = {0};
-    ll_runlog_filter filter;
-    ll_runlog_filter_init(&filter);
-    (void)call;
-    bool ok = runs_show(RUNS_TEXT, &filter, 0, &table, &error) == LL_OK;
-    if (ok)
-        *ret = bundle_new(text_string(&table), table.length);
-    else
-        output_fail_error(turn->output, FAIL_FILE, &error);
-    text_fini(&table);
-    return ok;
-}
-
 static json_t *line_and_object(const struct text *line, json_t *object)
 {
     json_t *bundle = bundle_line("%s", text_string(line));
     json_put(bundle, "application/json", object);
     return bundle;
+}
+
+/* After %undo or %back the cache still holds what was said after that point; the conversation does not. */
+static size_t standing(const struct talk *talk, size_t position)
+{
+    ll_token *tokens = NULL;
+    size_t count = 0;
+    if (talk->conversation.now.count &&
+        conversation_tokens(&talk->conversation, talk->model, talk->conversation.now.count, false, &tokens,
+                            &count, NULL) != LL_OK)
+        count = position;
+    free(tokens);
+    return count < position ? count : position;
 }
 
 bool magic_context(struct turn *turn, const struct call *call, json_t **ret)
@@ -120,10 +117,11 @@ bool magic_context(struct turn *turn, const struct call *call, json_t **ret)
     if (!talk_open_model(turn) || ll_session_get_stats(turn->talk->session, &stats) != LL_OK)
         return false;
     size_t messages = turn->talk->conversation.now.count;
-    text_printf(&line, "%s of %s tokens, %zu message%s", human_count(stats.position).text,
+    size_t position = standing(turn->talk, stats.position);
+    text_printf(&line, "%s of %s tokens, %zu message%s", human_count(position).text,
                 human_count(stats.cache_capacity).text, messages, messages == 1 ? "" : "s");
     json_t *object = json_object();
-    json_put_count(object, "position", stats.position);
+    json_put_count(object, "position", position);
     json_put_count(object, "capacity", stats.cache_capacity);
     json_put_count(object, "messages", messages);
     *ret = line_and_object(&line, object);

@@ -21,6 +21,18 @@ static const struct {
                         "on"},
 };
 
+/* A notebook has no command line, so what that would say is a parameter, too. */
+static const enum option of_line[] = {OPTION_CONTEXT, OPTION_KV,      OPTION_METHOD,     OPTION_WINDOW,
+                                      OPTION_OVERLAP, OPTION_WINDOWS, OPTION_EXHAUSTIVE, OPTION_LANGUAGE};
+
+static bool is_option(enum option option)
+{
+    bool is = option != OPTION_COUNT && parameter_is(option);
+    for (size_t i = 0; i < sizeof of_line / sizeof *of_line; i++)
+        is = is || of_line[i] == option;
+    return is;
+}
+
 static bool *own_flag(struct talk *talk, enum own own)
 {
     return own == OWN_GAUGE ? &talk->gauge : own == OWN_RENDER ? &talk->markdown : &talk->ignore_end;
@@ -56,11 +68,16 @@ void params_each(const struct talk *talk, params_fn each, void *user)
     char word[MOST_NAME];
     for (int i = 0; i < OPTION_COUNT; i++) {
         const struct option_row *row = option_row((enum option)i);
-        if (!parameter_is((enum option)i))
+        if (!is_option((enum option)i))
             continue;
         spell(row->name, strlen(row->name), word);
         const struct setting *setting = &talk->settings.values[i];
-        each(user, word, setting->given ? setting->text : NULL, row->help);
+        const char *flag = setting->count ? "on" : "off";
+        each(user, word,
+             row->kind == OPTION_IS_FLAG ? flag
+             : setting->given            ? setting->text
+                                         : NULL,
+             row->help);
     }
     for (int i = 0; i < OWN_COUNT; i++)
         each(user, owns[i].name, own_value(talk, (enum own)i), owns[i].help);
@@ -68,20 +85,28 @@ void params_each(const struct talk *talk, params_fn each, void *user)
 
 /* ---- changing ---- */
 
-static bool own_set(struct turn *turn, enum own own, const char *value)
+static bool read_switch(struct turn *turn, const char *name, const char *value, uint64_t *ret)
 {
     static const char *const yes[] = {"on", "yes", "true", "True", "1", NULL};
     static const char *const no[] = {"off", "no", "false", "False", "0", NULL};
-    bool *flag = own_flag(turn->talk, own);
-    if (strcmp(value, owns[own].on) == 0 || strcmp(value, owns[own].off) == 0) {
-        *flag = strcmp(value, owns[own].on) == 0;
-        return true;
-    }
-    for (size_t i = 0; own != OWN_RENDER && yes[i]; i++)
+    for (size_t i = 0; yes[i]; i++)
         if (strcmp(value, yes[i]) == 0 || strcmp(value, no[i]) == 0) {
-            *flag = strcmp(value, yes[i]) == 0;
+            *ret = strcmp(value, yes[i]) == 0;
             return true;
         }
+    output_fail(turn->output, FAIL_USAGE, "%s: “%s” is neither on nor off", name, value);
+    return false;
+}
+
+static bool own_set(struct turn *turn, enum own own, const char *value)
+{
+    bool *flag = own_flag(turn->talk, own);
+    uint64_t on = *flag;
+    if (own != OWN_RENDER && !read_switch(turn, owns[own].name, value, &on))
+        return false;
+    *flag = own == OWN_RENDER ? strcmp(value, owns[own].on) == 0 : on != 0;
+    if (own != OWN_RENDER || *flag || strcmp(value, owns[own].off) == 0)
+        return true;
     output_fail(turn->output, FAIL_USAGE, "%s: “%s” is neither %s nor %s", owns[own].name, value,
                 owns[own].on, owns[own].off);
     return false;
@@ -116,19 +141,41 @@ static bool unknown(struct turn *turn, const char *name, size_t length)
     return false;
 }
 
-/* None and nothing bring the built-in value back. */
-static bool reset_value(struct turn *turn, enum option option)
+static enum option find(const char *name, size_t length)
+{
+    char word[MOST_NAME];
+    if (length >= MOST_NAME)
+        return OPTION_COUNT;
+    for (size_t i = 0; i < length; i++)
+        word[i] = name[i] == '_' ? '-' : name[i];
+    word[length] = '\0';
+    enum option option = option_find(word);
+    return is_option(option) ? option : OPTION_COUNT;
+}
+
+/* "None", as papermill writes nothing, brings the built-in value back. */
+static bool set_option(struct turn *turn, enum option option, const char *value)
 {
     struct setting *setting = &turn->talk->settings.values[option];
+    const struct option_row *row = option_row(option);
     struct text problem = {0};
-    const char *fallback = option_row(option)->fallback;
     bool ok = true;
-    if (fallback)
-        ok = settings_set(&turn->talk->settings, option, ORIGIN_LINE, 0, fallback, &problem);
+    if (row->kind == OPTION_IS_FLAG) {
+        setting->given = true;
+        return read_switch(turn, row->name, value, &setting->count);
+    }
+    if (!*value) {
+        text_printf(&problem, "the parameter %s needs a value", row->name);
+        ok = false;
+    } else if (strcmp(value, "None") != 0)
+        ok = settings_set(&turn->talk->settings, option, ORIGIN_LINE, 0, value, &problem);
+    else if (row->fallback)
+        ok = settings_set(&turn->talk->settings, option, ORIGIN_LINE, 0, row->fallback, &problem);
     else
         setting->given = false;
-    if (!ok)
-        output_fail(turn->output, FAIL_USAGE, "%s", text_string(&problem));
+    const char *words = text_string(&problem);
+    if (!ok) /* a notebook has no command line to write --name on */
+        output_fail(turn->output, FAIL_USAGE, "%s", words + (strncmp(words, "--", 2) == 0 ? 2 : 0));
     text_fini(&problem);
     return ok;
 }
@@ -137,27 +184,13 @@ static bool assign(struct turn *turn, const char *name, size_t name_length, cons
                    size_t value_length)
 {
     enum own own = own_find(name, name_length);
-    struct text copy = {0}, problem = {0};
+    enum option option = find(name, name_length);
+    struct text copy = {0};
     text_append(&copy, value, value_length);
-    bool ok;
-    if (own != OWN_COUNT) {
-        ok = own_set(turn, own, text_string(&copy));
-    } else if (parameter_find(name, name_length) == OPTION_COUNT) {
-        ok = unknown(turn, name, name_length);
-    } else if (strcmp(text_string(&copy), "None") == 0) {
-        ok = reset_value(turn, parameter_find(name, name_length));
-    } else {
-        struct text pair = {0};
-        text_append(&pair, name, name_length);
-        text_putc(&pair, '=');
-        text_append(&pair, copy.bytes, copy.length);
-        ok = parameter_set(&turn->talk->settings, text_string(&pair), pair.length, &problem);
-        if (!ok)
-            output_fail(turn->output, FAIL_USAGE, "%s", text_string(&problem));
-        text_fini(&pair);
-    }
+    bool ok = own != OWN_COUNT         ? own_set(turn, own, text_string(&copy))
+              : option == OPTION_COUNT ? unknown(turn, name, name_length)
+                                       : set_option(turn, option, text_string(&copy));
     text_fini(&copy);
-    text_fini(&problem);
     return ok;
 }
 
@@ -286,6 +319,18 @@ static void look(void *user, const char *name, const char *value, const char *he
         return;
     lookup->help = help;
     text_puts(lookup->value, value ? value : "-");
+}
+
+const char *const *params_choices(const char *name, size_t length)
+{
+    static const char *const switches[] = {"on", "off", NULL}, *const renders[] = {"text", "markdown", NULL};
+    enum own own = own_find(name, length);
+    enum option option = find(name, length);
+    if (own != OWN_COUNT)
+        return own == OWN_RENDER ? renders : switches;
+    if (option == OPTION_COUNT)
+        return NULL;
+    return option_row(option)->kind == OPTION_IS_FLAG ? switches : option_row(option)->choices;
 }
 
 bool params_describe(const struct talk *talk, const char *name, size_t length, struct text *ret_value,

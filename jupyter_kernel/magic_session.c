@@ -37,9 +37,14 @@ bool magic_save(struct turn *turn, const struct call *call, json_t **ret)
         output_fail(turn->output, FAIL_MEMORY, "there is no memory to write the conversation");
     else if (status != LL_OK)
         output_fail_error(turn->output, FAIL_FILE, &error);
-    else
+    else {
+        size_t tokens = ll_session_position(talk->session);
         *ret = bundle_line("%zu messages and the state of %s tokens are in %s", talk->conversation.now.count,
-                           human_count(ll_session_position(talk->session)).text, call->argument);
+                           human_count(tokens).text, call->argument);
+        json_put_count(bundle_object(*ret), "messages", talk->conversation.now.count);
+        json_put_count(bundle_object(*ret), "tokens", tokens);
+        json_put_string(bundle_object(*ret), "path", call->argument);
+    }
     text_fini(&bytes);
     return status == LL_OK;
 }
@@ -56,15 +61,16 @@ static void attach_again(void *user, const char *path)
     struct returning *returning = user;
     const struct talk *talk = returning->turn->talk;
     struct output unheard;
-    struct turn quiet = *returning->turn;
+    struct turn quiet;
     for (size_t i = 0; i < talk->document_count; i++)
         if (strcmp(talk->documents[i].path, path) == 0)
             return;
     output_init(&unheard, returning->turn->output->channel, returning->turn->output->request);
     unheard.silent = true;
-    quiet.output = &unheard;
+    turn_init(&quiet, returning->turn->talk, &unheard, returning->turn->cancel);
     if (!talk_attach(&quiet, path))
         returning->missing++;
+    turn_fini(&quiet);
     output_fini(&unheard);
 }
 
@@ -129,5 +135,9 @@ bool magic_open(struct turn *turn, const struct call *call, json_t **ret)
     else if (ok)
         *ret = bundle_line("%zu messages are back, and nothing of them needs computing",
                            turn->talk->conversation.now.count);
+    if (ok) {
+        json_put_count(bundle_object(*ret), "messages", turn->talk->conversation.now.count);
+        json_put_count(bundle_object(*ret), "missing_documents", missing);
+    }
     return ok;
 }

@@ -19,7 +19,9 @@ static const char *ending(size_t count)
 static json_t *state_line(const struct talk *talk, const char *done)
 {
     size_t count = talk->conversation.now.count;
-    return bundle_line("%s; the conversation has %zu message%s", done, count, ending(count));
+    json_t *bundle = bundle_line("%s; the conversation has %zu message%s", done, count, ending(count));
+    json_put_count(bundle_object(bundle), "messages", count);
+    return bundle;
 }
 
 bool magic_reset(struct turn *turn, const struct call *call, json_t **ret)
@@ -46,7 +48,7 @@ bool magic_reset(struct turn *turn, const struct call *call, json_t **ret)
             return false;
         }
         if (!yes) {
-            *ret = bundle_line("nothing was forgotten");
+            *ret = state_line(turn->talk, "nothing was forgotten");
             return true;
         }
     }
@@ -54,7 +56,11 @@ bool magic_reset(struct turn *turn, const struct call *call, json_t **ret)
         output_fail(turn->output, FAIL_MEMORY, "there is no memory to keep the conversation for %%undo");
         return false;
     }
+    for (size_t i = 0; i < turn->talk->document_count; i++)
+        turn->talk->documents[i].sent = false;
+    turn->talk->warned = false;
     *ret = bundle_line("a new conversation begins; %%undo brings the old one back");
+    json_put_count(bundle_object(*ret), "messages", 0);
     return true;
 }
 
@@ -74,6 +80,8 @@ bool magic_system(struct turn *turn, const struct call *call, json_t **ret)
         *ret = bundle_line("system message: %s", talk->conversation.system);
     else
         *ret = bundle_line("no system message is set; the model's own is used");
+    if (ok)
+        json_put_string(bundle_object(*ret), "system", talk->conversation.system);
     return ok;
 }
 
@@ -89,6 +97,7 @@ bool magic_prompt(struct turn *turn, const struct call *call, json_t **ret)
     text_printf(&plain, "%s\n[%s tokens of %s]", text_string(&text), human_count(tokens).text,
                 human_count(talk_capacity(turn->talk)).text);
     *ret = bundle_new(text_string(&plain), plain.length);
+    bundle_add_code(*ret, &plain);
     json_t *object = json_object();
     json_put_text(object, "text", &text);
     json_put_count(object, "tokens", tokens);
@@ -128,17 +137,28 @@ bool magic_continue(struct turn *turn, const struct call *call, json_t **ret)
 static json_t *list_marks(const struct conversation *conversation)
 {
     struct text plain = {0};
-    json_t *names = json_array();
-    if (!conversation->mark_count)
+    struct text markdown = {0};
+    json_t *rows = json_array();
+    if (!conversation->mark_count) {
         text_puts(&plain, "no point is marked; %mark NAME marks this one");
+        text_puts(&markdown, "no point is marked; `%mark NAME` marks this one");
+    }
     for (size_t i = 0; i < conversation->mark_count; i++) {
         const struct conversation_mark *mark = &conversation->marks[i];
         text_printf(&plain, "%s%s: %zu messages", i ? "\n" : "", mark->name, mark->state.count);
-        json_array_append_new(names, json_make_string(mark->name));
+        text_puts(&markdown, "- ");
+        markdown_append(&markdown, mark->name, strlen(mark->name));
+        text_printf(&markdown, ": %zu messages\n", mark->state.count);
+        json_t *row = json_object();
+        json_put_string(row, "name", mark->name);
+        json_put_count(row, "messages", mark->state.count);
+        json_array_append_new(rows, row);
     }
     json_t *bundle = bundle_new(text_string(&plain), plain.length);
-    json_put(bundle, "application/json", names);
+    bundle_add(bundle, "text/markdown", &markdown);
+    json_put(bundle, "application/json", json_pack("{s:o}", "marks", rows));
     text_fini(&plain);
+    text_fini(&markdown);
     return bundle;
 }
 
@@ -154,6 +174,7 @@ bool magic_mark(struct turn *turn, const struct call *call, json_t **ret)
         return false;
     }
     *ret = bundle_line("marked as %s; %%back %s returns here", call->argument, call->argument);
+    json_put_string(bundle_object(*ret), "mark", call->argument);
     return true;
 }
 
@@ -179,6 +200,8 @@ bool magic_back(struct turn *turn, const struct call *call, json_t **ret)
     }
     *ret = bundle_line("back at %s; the conversation has %zu message%s", name, conversation->now.count,
                        ending(conversation->now.count));
+    json_put_string(bundle_object(*ret), "mark", name);
+    json_put_count(bundle_object(*ret), "messages", conversation->now.count);
     return true;
 }
 
@@ -249,6 +272,8 @@ static bool write_file(struct turn *turn, const char *path, const char *bytes, s
         return false;
     }
     *ret = bundle_line("wrote %s, %s", path, human_bytes(length).text);
+    json_put_string(bundle_object(*ret), "path", path);
+    json_put_count(bundle_object(*ret), "bytes", length);
     return true;
 }
 

@@ -141,6 +141,10 @@ static int list(void)
 {
     struct text out = {0};
     spec_list(&out);
+    if (!out.length)
+        fputs("longleaf-kernel: no spec of longleaf is where Jupyter looks; longleaf-kernel install writes "
+              "one\n",
+              stderr);
     fputs(text_string(&out), stdout);
     text_fini(&out);
     return fflush(stdout) == 0 ? LEAVE_OK : LEAVE_OTHER;

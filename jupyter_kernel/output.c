@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "console/escape.h"
+#include "jupyter_kernel/raster.h"
 
 enum { MOST_RECORD = 1 << 16 };
 
@@ -49,7 +50,7 @@ void output_stream(struct output *output, const char *stream, const char *bytes,
 static json_t *suit(const struct output *output, json_t *bundle)
 {
     json_t *object = json_object_get(bundle, "application/json");
-    if (!object || !output->request->has_metadata || !json_object_get(bundle, "text/markdown"))
+    if (!object || !output->request->has_metadata)
         return bundle;
     json_object_set(bundle, BUNDLE_JSON, object);
     json_object_del(bundle, "application/json");
@@ -57,6 +58,12 @@ static json_t *suit(const struct output *output, json_t *bundle)
 }
 
 void output_display(struct output *output, json_t *bundle, const char *display_id, bool update)
+{
+    output_display_by(output, &output->channel->publisher, bundle, display_id, update);
+}
+
+void output_display_by(struct output *output, struct publisher *publisher, json_t *bundle,
+                       const char *display_id, bool update)
 {
     json_t *transient = json_object();
     if (display_id)
@@ -66,14 +73,14 @@ void output_display(struct output *output, json_t *bundle, const char *display_i
     if (output->silent)
         json_decref(content);
     else
-        channel_publish(output->channel, output->request, update ? "update_display_data" : "display_data",
-                        content);
+        publisher_send(publisher, update ? "update_display_data" : "display_data", &output->request->header,
+                       NULL, content);
 }
 
 void output_picture(struct output *output, const char *title, const struct text *picture)
 {
     json_t *bundle = bundle_new(title, strlen(title));
-    bundle_add(bundle, "image/svg+xml", picture);
+    bundle_add_picture(bundle, picture);
     output_display(output, bundle, NULL, false);
 }
 
@@ -194,14 +201,53 @@ json_t *bundle_line(const char *format, ...)
     json_t *bundle = bundle_new(text_string(&shown), shown.length);
     markdown_append(&markdown, text_string(&shown), shown.length);
     bundle_add(bundle, "text/markdown", &markdown);
+    json_t *object = json_object();
+    json_put_text(object, "text", &shown);
+    json_put(bundle, "application/json", object);
     text_fini(&shown);
     text_fini(&markdown);
     return bundle;
 }
 
+json_t *bundle_object(const json_t *bundle)
+{
+    return json_object_get(bundle, "application/json");
+}
+
+/* The fence is longer than any row of its characters in the text. */
+void bundle_add_code(json_t *bundle, const struct text *text)
+{
+    struct text markdown = {0};
+    size_t fence = 3, row = 0;
+    for (size_t i = 0; i < text->length; i++) {
+        row = text->bytes[i] == '`' ? row + 1 : 0;
+        fence = row >= fence ? row + 1 : fence;
+    }
+    for (size_t i = 0; i < fence; i++)
+        text_putc(&markdown, '`');
+    text_puts(&markdown, "text\n");
+    text_append(&markdown, text_string(text), text->length);
+    if (text->length && text->bytes[text->length - 1] != '\n')
+        text_putc(&markdown, '\n');
+    for (size_t i = 0; i < fence; i++)
+        text_putc(&markdown, '`');
+    bundle_add(bundle, "text/markdown", &markdown);
+    text_fini(&markdown);
+}
+
 void bundle_add(json_t *bundle, const char *mime, const struct text *text)
 {
     json_put_text(bundle, mime, text);
+}
+
+/* Notebooks that nobody trusts yet, and programs that make pages of notebooks, show PNG but no SVG. */
+void bundle_add_picture(json_t *bundle, const struct text *picture)
+{
+    struct text png = {0};
+    bundle_add(bundle, "image/svg+xml", picture);
+    if (raster_png(picture, &png))
+        bundle_add(bundle, "image/png", &png);
+    text_fini(&png);
 }
 
 void markdown_append(struct text *out, const char *bytes, size_t length)

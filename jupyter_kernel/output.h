@@ -36,7 +36,10 @@ void output_fini(struct output *output);
 void output_stream(struct output *output, const char *stream, const char *bytes, size_t length);
 /* A bundle is an object of MIME types and is taken. display_id NULL: none. */
 void output_display(struct output *output, json_t *bundle, const char *display_id, bool update);
-/* An SVG picture as a display of its own: beside text a front end shows only one of them. */
+/* The same by another thread's publisher. */
+void output_display_by(struct output *output, struct publisher *publisher, json_t *bundle,
+                       const char *display_id, bool update);
+/* A picture as a display of its own: beside text a front end shows only one of them. */
 void output_picture(struct output *output, const char *title, const struct text *picture);
 void output_result(struct output *output, json_t *bundle);
 /* One sentence for a person; its controls are made visible. */
@@ -52,9 +55,14 @@ void output_publish_failure(struct output *output);
 #define BUNDLE_JSON "application/vnd.longleaf+json" /* application/json, where that would hide the text */
 
 json_t *bundle_new(const char *plain, size_t length);
-/* A bundle of one line, as plain text and as Markdown in code. */
+/* A bundle of one line, as plain text, as Markdown and as JSON {"text"}, for members to be added. */
 json_t *bundle_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+json_t *bundle_object(const json_t *bundle); /* its JSON; borrowed */
+/* Adds text/markdown that shows the text as it stands, in even letters. */
+void bundle_add_code(json_t *bundle, const struct text *text);
 void bundle_add(json_t *bundle, const char *mime, const struct text *text);
+/* An SVG picture, and the same as PNG where that can be made. */
+void bundle_add_picture(json_t *bundle, const struct text *picture);
 /* Text from outside inside Markdown: what Markdown or HTML would take for theirs is escaped. */
 void markdown_append(struct text *out, const char *bytes, size_t length);
 void html_append(struct text *out, const char *string);

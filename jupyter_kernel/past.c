@@ -8,7 +8,7 @@
 
 #include "console/history.h"
 
-enum { FILE_SESSION = 1, OWN_SESSION = 2 };
+enum { FILE_SESSION = 1, OWN_SESSION = 2, MOST_BYTES = 64 << 20 };
 
 void past_fini(struct past *past)
 {
@@ -20,14 +20,32 @@ void past_fini(struct past *past)
     *past = (struct past){0};
 }
 
+/* The oldest go when all are too much. */
+static void make_room(struct past *past, size_t length)
+{
+    size_t gone = 0;
+    while (gone < past->count && past->bytes + length > MOST_BYTES) {
+        struct past_entry *entry = &past->entries[gone++];
+        past->bytes -= strlen(entry->input);
+        free(entry->input);
+        free(entry->output);
+    }
+    if (gone)
+        memmove(past->entries, past->entries + gone, (past->count - gone) * sizeof *past->entries);
+    past->count -= gone;
+}
+
 static bool push(struct past *past, int session, int64_t line, const char *input, size_t length)
 {
-    size_t count = past->count;
-    if ((count & (count - 1)) == 0) { /* a power of two, or none: grow */
-        struct past_entry *entries = realloc(past->entries, (count ? 2 * count : 1) * sizeof *entries);
+    if (past->bytes + length > MOST_BYTES)
+        make_room(past, length);
+    if (past->count == past->capacity) {
+        size_t capacity = past->capacity ? 2 * past->capacity : 64;
+        struct past_entry *entries = realloc(past->entries, capacity * sizeof *entries);
         if (!entries)
             return false;
         past->entries = entries;
+        past->capacity = capacity;
     }
     char *copy = malloc(length + 1);
     if (!copy)
@@ -35,6 +53,7 @@ static bool push(struct past *past, int session, int64_t line, const char *input
     memcpy(copy, input, length);
     copy[length] = '\0';
     past->entries[past->count++] = (struct past_entry){session, line, copy, NULL};
+    past->bytes += strlen(copy);
     return true;
 }
 
@@ -50,7 +69,8 @@ static void load(struct past *past)
     if (past->loaded)
         return;
     past->loaded = true;
-    history_load(take_line, past);
+    if (!past->secret)
+        history_load(take_line, past);
 }
 
 bool past_add(struct past *past, int64_t line, const char *input, size_t length)
@@ -58,7 +78,8 @@ bool past_add(struct past *past, int64_t line, const char *input, size_t length)
     load(past);
     if (!push(past, OWN_SESSION, line, input, length))
         return false;
-    history_append(past->entries[past->count - 1].input);
+    if (!past->secret && length <= HISTORY_ENTRY_BYTES)
+        history_append(past->entries[past->count - 1].input);
     return true;
 }
 

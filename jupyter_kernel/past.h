@@ -15,12 +15,14 @@ struct past_entry {
 
 struct past {
     struct past_entry *entries;
-    size_t count;
-    bool loaded; /* the file was read */
+    size_t count, capacity;
+    size_t bytes; /* of all inputs */
+    bool loaded;  /* the file was read */
+    bool secret;  /* the file is neither read nor written */
 };
 
 void past_fini(struct past *past);
-/* Keeps a cell and appends it to the history file; false: no memory. */
+/* Keeps a cell and appends it to the history file unless it is long; false: no memory. */
 bool past_add(struct past *past, int64_t line, const char *input, size_t length);
 void past_set_output(struct past *past, const struct text *output); /* of the last cell */
 /* The content of a history_reply. */

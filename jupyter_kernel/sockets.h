@@ -1,7 +1,7 @@
 /* The five bound sockets of a kernel, and whole messages in and out of any socket.
  * SPDX-License-Identifier: Apache-2.0
  *
- * A socket belongs to one thread at a time. Every call goes on after a signal. */
+ * A socket belongs to one thread at a time; a lock may hand it on. Every call goes on after a signal. */
 #ifndef JUPYTER_KERNEL_SOCKETS_H
 #define JUPYTER_KERNEL_SOCKETS_H
 

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "jupyter_kernel/talk.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,13 +57,15 @@ static void on_progress(void *user, const ll_progress *progress)
 static ll_flow on_token(void *user, const ll_token_event *event)
 {
     struct turn *turn = user;
-    text_append(&turn->text, event->text, event->length);
-    if (event->token >= 0) {
-        turn->tokens++;
+    if (event->token >= 0)
         gauge_token(&turn->gauge);
-    }
-    if (turn->streams)
-        turn_show(turn, event->text, event->length);
+    if (turn->asked > 0)
+        recorder_first_token(turn->talk->recorder, human_clock() - turn->asked);
+    if (!turn->streams) /* a part of a summary, which is shown as a whole */
+        return LL_CONTINUE;
+    text_append(&turn->text, event->text, event->length);
+    turn->tokens += event->token >= 0;
+    turn_show(turn, event->text, event->length);
     return turn->text.failed ? LL_STOP : LL_CONTINUE;
 }
 
@@ -71,14 +74,12 @@ void turn_init(struct turn *turn, struct talk *talk, struct output *output, ll_c
     *turn = (struct turn){.talk = talk, .output = output, .cancel = cancel};
     talk->rests = false;
     gauge_init(&turn->gauge, output, talk->gauge);
-    turn->gauge.engine = talk->engine;
-    turn->gauge.session = talk->session;
+    gauge_watch(&turn->gauge, talk->engine, talk->session);
 }
 
 void turn_fini(struct turn *turn)
 {
     turn->talk->worked = human_clock();
-    gauge_end(&turn->gauge);
     gauge_fini(&turn->gauge);
     text_fini(&turn->text);
 }
@@ -96,21 +97,26 @@ ll_run turn_run(struct turn *turn)
 
 /* ---- the model ---- */
 
-bool talk_open_engine(struct turn *turn)
+static bool open_engine(struct turn *turn, ll_engine **ret)
 {
-    struct talk *talk = turn->talk;
-    if (talk->engine)
-        return true;
+    const struct settings *settings = &turn->talk->settings;
     ll_engine_options options;
     ll_error error = {0};
     ll_engine_options_init(&options);
-    options.threads = (int)settings_count(&talk->settings, OPTION_THREADS, 0);
-    options.device = settings_text(&talk->settings, OPTION_DEVICE);
-    if (ll_engine_open(&options, &talk->engine, &error) != LL_OK) {
-        output_fail_error(turn->output, FAIL_WORK, &error);
+    options.threads = (int)settings_count(settings, OPTION_THREADS, 0);
+    options.device = settings_text(settings, OPTION_DEVICE);
+    options.memory = settings_count(settings, OPTION_MEMORY, 0);
+    if (ll_engine_open(&options, ret, &error) == LL_OK)
+        return true;
+    output_fail_error(turn->output, FAIL_WORK, &error);
+    return false;
+}
+
+bool talk_open_engine(struct turn *turn)
+{
+    if (!turn->talk->engine && !open_engine(turn, &turn->talk->engine))
         return false;
-    }
-    turn->gauge.engine = talk->engine;
+    gauge_watch(&turn->gauge, turn->talk->engine, turn->talk->session);
     return true;
 }
 
@@ -127,42 +133,87 @@ static bool open_session(struct turn *turn, ll_model *model, ll_session **ret)
     return false;
 }
 
-static void label_model(struct talk *talk)
+void talk_label(const char *path, struct text *label)
 {
-    const char *path = text_string(&talk->model_path), *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     size_t length = strlen(name);
     bool suffix = length > 5 && strcmp(name + length - 5, ".gguf") == 0;
-    text_clear(&talk->label);
-    text_append(&talk->label, name, suffix ? length - 5 : length);
+    text_clear(label);
+    text_append(label, name, suffix ? length - 5 : length);
 }
 
-/* Opens model and session beside what is there; path is taken on success. */
+/* For whoever runs the notebook server; the cell is not to blame. */
+static void warn_of_log(const char *sentence)
+{
+    fprintf(stderr, "longleaf-kernel: %s\n", sentence);
+}
+
+static void begin_record(struct talk *talk)
+{
+    int threads = (int)settings_count(&talk->settings, OPTION_THREADS, 0);
+    if (settings_flag(&talk->settings, OPTION_NO_LOG))
+        return;
+    talk->recorder = recorder_open("notebook", text_string(&talk->model_path), text_string(&talk->label),
+                                   talk->kv, threads, talk->engine, warn_of_log);
+    recorder_model(talk->recorder, talk->model);
+    recorder_session(talk->recorder, talk->session);
+}
+
+void talk_record(struct turn *turn)
+{
+    recorder_tokens(turn->talk->recorder, 0, turn->tokens);
+    recorder_update(turn->talk->recorder, turn->talk->engine, turn->talk->session);
+}
+
+/* What was opened takes the place of what was there. */
+static void take(struct turn *turn, ll_engine *engine, ll_model *model, ll_session *session,
+                 struct text *path)
+{
+    struct talk *talk = turn->talk;
+    gauge_watch(&turn->gauge, engine, NULL);
+    talk_close_model(talk);
+    if (talk->engine != engine)
+        ll_engine_close(talk->engine);
+    talk->engine = engine;
+    talk->model = model;
+    talk->session = session;
+    talk->context = (size_t)settings_count(&talk->settings, OPTION_CONTEXT, 0);
+    talk->kv = cache_type_of(&talk->settings);
+    gauge_watch(&turn->gauge, engine, session);
+    talk->model_path = *path;
+    *path = (struct text){0};
+    talk_label(text_string(&talk->model_path), &talk->label);
+    begin_record(talk);
+}
+
+/* Opens model and session beside what is there, with an engine of their own, so that each model's peaks of
+ * memory are its own; path is taken on success. */
 static bool open_both(struct turn *turn, struct text *path)
 {
     struct talk *talk = turn->talk;
+    ll_engine *engine = talk->model ? NULL : talk->engine;
     ll_model *model = NULL;
     ll_session *session = NULL;
     ll_error error = {0};
     ll_run run = turn_run(turn);
-    if (!talk_open_engine(turn))
+    if (!engine && !open_engine(turn, &engine))
         return false;
-    if (ll_model_open(talk->engine, text_string(path), NULL, &run, &model, &error) != LL_OK) {
+    gauge_watch(&turn->gauge, engine, talk->session);
+    bool ok = ll_model_open(engine, text_string(path), NULL, &run, &model, &error) == LL_OK;
+    if (!ok)
         output_fail_error(turn->output, FAIL_MODEL, &error);
-        return false;
+    ok = ok && open_session(turn, model, &session);
+    if (ok) {
+        take(turn, engine, model, session, path);
+        return true;
     }
-    if (!open_session(turn, model, &session)) {
-        ll_model_close(model);
-        return false;
-    }
-    talk_close_model(talk);
-    talk->model = model;
-    talk->session = session;
-    turn->gauge.session = session;
-    talk->model_path = *path;
-    *path = (struct text){0};
-    label_model(talk);
-    return true;
+    ll_model_close(model);
+    if (!talk->model)
+        talk->engine = engine;
+    gauge_watch(&turn->gauge, talk->engine, talk->session);
+    if (talk->model)
+        ll_engine_close(engine);
+    return false;
 }
 
 bool talk_change_model(struct turn *turn, const char *name)
@@ -195,13 +246,31 @@ void talk_rest(struct talk *talk)
     text_fini(&account);
 }
 
+/* %params context and kv are of the next session, so another one is opened when they have changed. */
+static bool is_as_wanted(const struct talk *talk)
+{
+    return talk->context == settings_count(&talk->settings, OPTION_CONTEXT, 0) &&
+           talk->kv == cache_type_of(&talk->settings);
+}
+
 bool talk_open_model(struct turn *turn)
 {
-    return turn->talk->session || talk_change_model(turn, settings_text(&turn->talk->settings, OPTION_MODEL));
+    struct talk *talk = turn->talk;
+    if (!talk->session)
+        return talk_change_model(turn, settings_text(&talk->settings, OPTION_MODEL));
+    if (is_as_wanted(talk))
+        return true;
+    struct text path = {0};
+    text_puts(&path, text_string(&talk->model_path));
+    bool ok = open_both(turn, &path);
+    text_fini(&path);
+    return ok;
 }
 
 void talk_close_model(struct talk *talk)
 {
+    recorder_close(talk->recorder, talk->engine, talk->session, "done");
+    talk->recorder = NULL;
     ll_session_close(talk->session);
     ll_model_close(talk->model);
     talk->session = NULL;
@@ -250,25 +319,29 @@ ll_document *talk_read(struct turn *turn, const char *path)
     return NULL;
 }
 
-bool talk_attach(struct turn *turn, const char *path)
+bool talk_keep(struct turn *turn, const char *name, ll_document *document, bool from_cell)
 {
     struct talk *talk = turn->talk;
-    ll_document *document = talk_read(turn, path);
-    if (!document)
-        return false;
     struct talk_document *documents =
         realloc(talk->documents, (talk->document_count + 1) * sizeof *documents);
-    char *copy = strdup(path);
+    char *copy = strdup(name);
     if (documents)
         talk->documents = documents;
     if (!documents || !copy) {
         free(copy);
         ll_document_close(document);
-        output_fail(turn->output, FAIL_MEMORY, "there is no memory to keep %s", path);
+        output_fail(turn->output, FAIL_MEMORY, "there is no memory to keep %s", name);
         return false;
     }
-    talk->documents[talk->document_count++] = (struct talk_document){copy, document};
+    talk->documents[talk->document_count++] =
+        (struct talk_document){.path = copy, .document = document, .from_cell = from_cell, .told = from_cell};
     return true;
+}
+
+bool talk_attach(struct turn *turn, const char *path)
+{
+    ll_document *document = talk_read(turn, path);
+    return document && talk_keep(turn, path, document, false);
 }
 
 bool talk_weigh(struct turn *turn, const ll_document *document, size_t *ret_tokens)

@@ -7,6 +7,7 @@
 #define JUPYTER_KERNEL_TALK_H
 
 #include "console/conversation.h"
+#include "console/recorder.h"
 #include "console/settings.h"
 #include "jupyter_kernel/gauge.h"
 #include "jupyter_kernel/output.h"
@@ -14,6 +15,9 @@
 struct talk_document {
     char *path;
     ll_document *document;
+    bool from_cell; /* it was a prompt that no context holds: path is only a name */
+    bool sent;      /* the model was given its text once */
+    bool told;      /* it was said that it is too long to be given */
 };
 
 struct talk {
@@ -24,11 +28,15 @@ struct talk {
     ll_engine *engine;
     ll_model *model;
     ll_session *session;
+    size_t context;                /* what the session was opened with: tokens wanted, */
+    ll_dtype kv;                   /* type of keys and values */
+    struct recorder *recorder;     /* the model's run in the run log */
     struct text model_path, label; /* label: the file's name, without .gguf */
     struct conversation conversation;
     struct talk_document *documents;
     size_t document_count;
     uint64_t retries; /* of the last prompt: each is drawn with another seed */
+    bool warned;      /* that the context is nearly full */
     json_t *passages; /* what %cite shows: [{text, page, passage}] of the last summary or answer; owned */
 };
 
@@ -38,6 +46,7 @@ struct turn { /* one cell at work: who hears of tokens and progress */
     struct gauge gauge;
     ll_cancel *cancel;
     bool streams;     /* tokens go out as they come */
+    double asked;     /* when the prompt was given to the model; 0: it was not yet */
     double shown;     /* when an answer in Markdown was shown last; 0: never */
     struct text text; /* what was generated */
     size_t tokens;
@@ -58,13 +67,15 @@ bool talk_change_model(struct turn *turn, const char *name);
 long talk_idle(const struct talk *talk);
 void talk_rest(struct talk *talk); /* gives the model's memory back; the next cell that needs it reads it */
 ll_sampling talk_sampling(const struct talk *talk);
+void talk_label(const char *path, struct text *label); /* a model's name for people */
 size_t talk_capacity(const struct talk *talk);
 /* The file that keeps what the model answered about documents, so that nothing is computed twice; NULL: the
  * settings want none. path is the caller's. */
 const char *talk_journal(const struct talk *talk, struct text *path);
 
-/* The cell's answer to a prompt, streamed. */
-bool talk_ask(struct turn *turn, const char *prompt, size_t length);
+/* The cell's answer to a prompt, streamed. A prompt that no context holds becomes a document, and *ret what
+ * is shown of it. */
+bool talk_ask(struct turn *turn, const char *prompt, size_t length, json_t **ret);
 bool talk_retry(struct turn *turn);
 bool talk_continue(struct turn *turn);
 /* The part of the answer that came last, as text or in the whole as Markdown. */
@@ -75,6 +86,10 @@ bool talk_preview(struct turn *turn, const char *prompt, size_t length, struct t
 ll_document *talk_read(struct turn *turn, const char *path);                           /* NULL: failed */
 ll_document *talk_read_all(struct turn *turn, const char *const *paths, size_t count); /* as one */
 bool talk_attach(struct turn *turn, const char *path);
+/* Takes the document, also when it fails. */
+bool talk_keep(struct turn *turn, const char *name, ll_document *document, bool from_cell);
+/* The run log gets to know what the cell took. */
+void talk_record(struct turn *turn);
 /* Tokens of a document; the model must be open. */
 bool talk_weigh(struct turn *turn, const ll_document *document, size_t *ret_tokens);
 

@@ -96,16 +96,7 @@ static void offer_parameter(void *user, const char *name, const char *value, con
 
 static void offer_value(struct matches *matches, const char *name, size_t name_length)
 {
-    static const char *const switches[] = {"on", "off", NULL}, *const renders[] = {"text", "markdown", NULL},
-                             *const lengths[] = {"short", "medium", "long", NULL};
-    const char *const *values = NULL;
-    if ((name_length == 5 && memcmp(name, "gauge", 5) == 0) ||
-        (name_length == 10 && memcmp(name, "ignore_eos", 10) == 0))
-        values = switches;
-    else if (name_length == 6 && memcmp(name, "render", 6) == 0)
-        values = renders;
-    else if (name_length == 6 && memcmp(name, "length", 6) == 0)
-        values = lengths;
+    const char *const *values = params_choices(name, name_length);
     for (; values && *values; values++)
         if (strncmp(*values, matches->word, matches->length) == 0)
             json_array_append_new(matches->list, json_make_string(*values));

@@ -13,13 +13,6 @@ const char *summing_method_name(ll_method method)
     return (unsigned)method <= LL_METHOD_EXTRACTIVE ? names[method] : "unknown";
 }
 
-static size_t wanted_words(const struct settings *settings)
-{
-    static const size_t words[] = {100, 200, 350}; /* short, medium, long */
-    uint64_t given = settings_count(settings, OPTION_LENGTH, 1);
-    return given < 3 ? words[given] : (size_t)given;
-}
-
 int summing_plan(struct summing *summing, struct program *program, const ll_document *document,
                  ll_model *model, const char *model_name)
 {
@@ -30,17 +23,11 @@ int summing_plan(struct summing *summing, struct program *program, const ll_docu
                                 .wanted_words = summing->wanted_words,
                                 .focus = summing->focus};
     ll_document_get_info(document, &summing->document_info);
-    ll_plan_options options;
-    ll_plan_options_init(&options);
-    options.method = (ll_method)settings_count(settings, OPTION_METHOD, LL_METHOD_AUTO);
-    options.context = (size_t)settings_count(settings, OPTION_CONTEXT, 0);
-    options.window_tokens = (size_t)settings_count(settings, OPTION_WINDOW, 0);
-    options.overlap_tokens = (size_t)settings_count(settings, OPTION_OVERLAP, (uint64_t)(size_t)-1);
+    ll_plan_options options = plan_options_of(settings);
     if (!summing->wanted_words)
-        summing->wanted_words = wanted_words(settings);
+        summing->wanted_words = options.summary_words;
     options.summary_words = summing->wanted_words;
-    options.focus = summing->focus ? summing->focus : settings_text(settings, OPTION_FOCUS);
-    options.language = settings_text(settings, OPTION_LANGUAGE);
+    options.focus = summing->focus ? summing->focus : options.focus;
     ll_run run = program_run(program);
     ll_error error = {0};
     if (ll_plan_make(document, model, &options, &run, &summing->plan, &error) != LL_OK)

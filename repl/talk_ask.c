@@ -4,21 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "console/fusion.h"
 #include "console/human.h"
 #include "repl/prompt.h"
 #include "repl/say.h"
 #include "repl/signals.h"
 #include "repl/talk.h"
 
-enum { LEAST_ROOM = 64, USUAL_ROOM = 512 };
+enum { LEAST_ROOM = 64 };
 
 size_t talk_room(const struct talk *talk)
 {
-    size_t capacity = work_capacity(talk->work);
-    size_t wanted = (size_t)settings_count(&talk->program->settings, OPTION_MAX_TOKENS, USUAL_ROOM);
-    size_t most = capacity / 4;
-    wanted = wanted < USUAL_ROOM ? wanted : USUAL_ROOM;
-    return wanted < most ? wanted : most;
+    return fusion_room(&talk->program->settings, work_capacity(talk->work));
 }
 
 static int no_memory(void)

@@ -129,8 +129,7 @@ static int do_kv(struct talk *talk, const struct argument *argument)
 
 static int do_log(struct talk *talk, const struct argument *argument)
 {
-    (void)argument;
-    return show_runs(talk);
+    return show_runs(talk, argument->text);
 }
 
 static int do_memory(struct talk *talk, const struct argument *argument)

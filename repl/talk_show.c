@@ -165,21 +165,35 @@ int show_memory(const struct talk *talk, enum memory_request request)
     return LEAVE_OK;
 }
 
-int show_runs(const struct talk *talk)
+int show_runs(const struct talk *talk, const char *words)
 {
     struct output *output = &talk->program->output;
-    struct text table = {0};
+    size_t columns = output->terminal ? terminal_columns(STDOUT_FILENO) : 0;
+    struct text answer = {0};
     ll_error error = {0};
     ll_runlog_filter filter;
+    ll_status status = LL_OK;
+    int64_t pair[2];
     ll_runlog_filter_init(&filter);
-    int code = LEAVE_OK;
-    if (runs_show(RUNS_TEXT, &filter, output->terminal ? terminal_columns(STDOUT_FILENO) : 0, &table,
-                  &error) != LL_OK)
-        code = program_fail(talk->program, CONCERN_WORK, &error);
-    else
-        output_write(output, text_string(&table), table.length);
-    text_fini(&table);
-    return code;
+    switch (runs_read_wish(words, pair)) {
+    case RUNS_LIST:
+        status = runs_show(RUNS_TEXT, &filter, columns, &answer, &error);
+        break;
+    case RUNS_CURVE:
+        status = runs_curve(text_string(&talk->work->path), text_string(&talk->work->label), &filter, false,
+                            columns ? columns : 72, &answer, &error);
+        break;
+    case RUNS_PAIR:
+        status = runs_compare(RUNS_TEXT, pair[0], pair[1], &answer, &error);
+        break;
+    case RUNS_UNKNOWN:
+        say_error("/log takes nothing, --curve, or --compare and the numbers of two runs, not “%s”", words);
+        return LEAVE_USAGE;
+    }
+    if (status == LL_OK)
+        output_write(output, text_string(&answer), answer.length);
+    text_fini(&answer);
+    return status == LL_OK ? LEAVE_OK : program_fail(talk->program, CONCERN_WORK, &error);
 }
 
 int show_marks(const struct talk *talk)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "console/fusion.h"
 #include "console/human.h"
 #include "repl/asking.h"
 #include "repl/documents.h"
@@ -10,7 +11,7 @@
 #include "repl/signals.h"
 #include "repl/talk.h"
 
-enum { MOST_PASSAGE = 4000, LEAST_WORDS = 40, MOST_WORDS = 300 };
+enum { MOST_PASSAGE = 4000 };
 
 /* The summary stays for /cite, with its document unless that is attached. */
 static void keep_summing(struct talk *talk, struct summing *summing, const char *name, ll_document *owned)
@@ -181,55 +182,14 @@ int talk_cite(struct talk *talk, const char *number)
 
 /* ---- room ---- */
 
-static size_t tokens_of(struct talk *talk, size_t first)
-{
-    struct conversation rest = {.system = talk->conversation.system};
-    rest.now.messages = talk->conversation.now.messages + first;
-    rest.now.count = talk->conversation.now.count - first;
-    ll_token *tokens = NULL;
-    size_t count = (size_t)-1;
-    if (conversation_tokens(&rest, talk->work->model, rest.now.count, true, &tokens, &count, NULL) != LL_OK)
-        count = (size_t)-1;
-    free(tokens);
-    return count;
-}
-
-/* The first message that stays: one of the user's, the last at the latest, so that half of the room is free
- * again. */
-static size_t first_to_stay(struct talk *talk, size_t wanted)
-{
-    const struct conversation_state *now = &talk->conversation.now;
-    size_t last = now->count, first;
-    while (last && strcmp(now->messages[last - 1]->role, "user") != 0)
-        last--;
-    for (first = 2; first + 1 < last; first += 2)
-        if (strcmp(now->messages[first]->role, "user") == 0 && tokens_of(talk, first) <= wanted / 2)
-            break;
-    return last && first < last ? first : last ? last - 1 : 0;
-}
-
-static void oldest_text(const struct talk *talk, size_t count, struct text *out)
-{
-    for (size_t i = 0; i < count; i++) {
-        const struct conversation_message *message = talk->conversation.now.messages[i];
-        text_puts(out, strcmp(message->role, "user") == 0 ? "The user said: " : "The answer was: ");
-        text_append(out, message->text, message->length);
-        text_puts(out, "\n\n");
-    }
-}
-
 static int summarise_oldest(struct talk *talk, size_t count, struct text *summary)
 {
     struct text words = {0};
     ll_document *document = NULL;
     ll_error error = {0};
-    size_t capacity = work_capacity(talk->work), length = 0;
-    struct summing summing = {.wanted_words = capacity / 12};
-    if (summing.wanted_words > MOST_WORDS)
-        summing.wanted_words = MOST_WORDS;
-    if (summing.wanted_words < LEAST_WORDS)
-        summing.wanted_words = LEAST_WORDS;
-    oldest_text(talk, count, &words);
+    size_t length = 0;
+    struct summing summing = {.wanted_words = fusion_words(work_capacity(talk->work))};
+    fusion_text(&talk->conversation, count, &words);
     int code = LEAVE_OK;
     if (ll_document_from_text(text_string(&words), words.length, NULL, &document, &error) != LL_OK)
         code = program_fail(talk->program, CONCERN_DOCUMENT, &error);
@@ -249,7 +209,7 @@ static int summarise_oldest(struct talk *talk, size_t count, struct text *summar
 
 int talk_make_room(struct talk *talk, size_t wanted)
 {
-    size_t count = first_to_stay(talk, wanted);
+    size_t count = fusion_count(&talk->conversation, talk->work->model, wanted);
     struct text summary = {0};
     if (!count)
         return LEAVE_OK;

@@ -89,16 +89,22 @@ static ll_status keep_windows(struct asking *a)
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-static void on_done(void *user)
+static void report(const struct asking *a)
 {
-    struct asking *a = user;
     struct strbuf label = {0};
     if (!a->run || !a->run->on_progress)
         return;
-    strbuf_printf(&label, "window %zu of %zu", ++a->done, a->asked);
+    strbuf_printf(&label, "window %zu of %zu", a->done, a->asked);
     ll_progress progress = {LL_ASKING, a->done, a->asked, strbuf_text(&label)};
     a->run->on_progress(a->run->user, &progress);
     strbuf_fini(&label);
+}
+
+static void on_done(void *user)
+{
+    struct asking *a = user;
+    a->done++;
+    report(a);
 }
 
 static ll_status ask_group(struct asking *a, size_t first, size_t count, struct call *items)
@@ -141,6 +147,7 @@ static ll_status ask_windows(struct asking *a)
                               .user = a,
                               .error = a->error};
     LL_TRY(calls_open_journal(&a->calls, a->options->journal, a->options->journal_limit));
+    report(a); /* the first windows may take long */
     for (size_t first = 0, count; first < a->asked; first += count) {
         count = a->asked - first < GROUP ? a->asked - first : GROUP;
         struct call *items = mem_new(count, sizeof *items);

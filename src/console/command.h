@@ -50,6 +50,7 @@ enum command_shape {
     SHAPE_MODEL,
     SHAPE_MARK,   /* the name of a mark */
     SHAPE_EXPORT, /* md, html or json, then a file name */
+    SHAPE_LOG,     /* --curve, or --compare and two numbers */
     SHAPE_COMMAND, /* a command's name */
     SHAPE_MEMORY   /* trim, json or prometheus */
 };

@@ -200,6 +200,10 @@ static void offer_argument(struct completion *c, enum command_place place, enum 
     case SHAPE_EXPORT:
         offer_export(c, word.begin, word.length, c->from);
         break;
+    case SHAPE_LOG:
+        offer(c, &word, 0, "--curve");
+        offer(c, &word, 0, "--compare");
+        break;
     case SHAPE_MARK:
         for (; marks && *marks; marks++)
             offer(c, &word, 0, *marks);

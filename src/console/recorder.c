@@ -171,6 +171,16 @@ static void measure(ll_runlog_entry *entry, double joules, const ll_engine *engi
         entry->token_seconds = stats.decode_seconds / (double)stats.decoded;
 }
 
+void recorder_update(struct recorder *recorder, const ll_engine *engine, const ll_session *session)
+{
+    if (!recorder || !recorder->id)
+        return;
+    ll_runlog_entry counted = recorder->entry; /* measuring adds what the session has counted so far */
+    measure(&recorder->entry, engine, session);
+    write_row(recorder, false);
+    recorder->entry = counted;
+}
+
 void recorder_close(struct recorder *recorder, const ll_engine *engine, const ll_session *session,
                     const char *end)
 {

@@ -27,6 +27,8 @@ void recorder_plan(struct recorder *recorder, const ll_plan_info *plan, size_t w
 void recorder_tokens(struct recorder *recorder, uint64_t in, uint64_t out);
 void recorder_first_token(struct recorder *recorder, double seconds); /* the first time counts */
 void recorder_coverage(struct recorder *recorder, double share);      /* the least share counts */
+/* Writes down what is known by now of a run that goes on. */
+void recorder_update(struct recorder *recorder, const ll_engine *engine, const ll_session *session);
 /* Ends the run: `end` is how, "done" when all was well. Engine and session are still open; may be NULL. */
 void recorder_close(struct recorder *recorder, const ll_engine *engine, const ll_session *session,
                     const char *end);

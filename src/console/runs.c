@@ -27,6 +27,26 @@ bool runs_read_id(const char *text, int64_t *ret)
     return true;
 }
 
+enum runs_wish runs_read_wish(const char *words, int64_t ret_pair[2])
+{
+    static const char blanks[] = " \t", flag[] = "--compare";
+    struct text first = {0};
+    if (!*words)
+        return RUNS_LIST;
+    if (strcmp(words, "--curve") == 0)
+        return RUNS_CURVE;
+    if (strncmp(words, flag, sizeof flag - 1) != 0 || !strspn(words + sizeof flag - 1, blanks))
+        return RUNS_UNKNOWN;
+    words += sizeof flag - 1;
+    words += strspn(words, blanks);
+    size_t length = strcspn(words, blanks);
+    text_append(&first, words, length);
+    bool ok = runs_read_id(text_string(&first), &ret_pair[0]) &&
+              runs_read_id(words + length + strspn(words + length, blanks), &ret_pair[1]);
+    text_fini(&first);
+    return ok ? RUNS_PAIR : RUNS_UNKNOWN;
+}
+
 bool runs_read_since(const char *text, int64_t *ret)
 {
     int year, month, day, used = 0;

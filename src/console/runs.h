@@ -14,6 +14,11 @@ bool runs_read_since(const char *text, int64_t *ret);
 /* Reads the number of a run, as the table shows it. */
 bool runs_read_id(const char *text, int64_t *ret);
 
+/* What is asked of the log in a conversation: nothing, "--curve", or "--compare A B" with the numbers of two
+ * runs. */
+enum runs_wish { RUNS_LIST, RUNS_CURVE, RUNS_PAIR, RUNS_UNKNOWN };
+enum runs_wish runs_read_wish(const char *words, int64_t ret_pair[2]);
+
 /* All functions below read the user's log (recorder_path) and append. A log that is not there yet is empty.
  * LL_NOT_FOUND: no such run; else as ll_runlog_open. */
 

@@ -1,4 +1,4 @@
-/* What settings say, as the library takes it: sampling rules and the type of keys and values.
+/* What settings say, as the library takes it: sampling rules, the type of keys and values, plans.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "console/sampling.h"
 
@@ -40,4 +40,25 @@ ll_sampling sampling_of(const struct settings *settings)
     sampling.stop = (const char *const *)settings->values[OPTION_STOP].items;
     sampling.stop_count = settings->values[OPTION_STOP].item_count;
     return sampling;
+}
+
+static size_t wanted_words(const struct settings *settings)
+{
+    static const size_t words[] = {100, 200, 350}; /* short, medium, long */
+    uint64_t given = settings_count(settings, OPTION_LENGTH, 1);
+    return given < 3 ? words[given] : (size_t)given;
+}
+
+ll_plan_options plan_options_of(const struct settings *settings)
+{
+    ll_plan_options options;
+    ll_plan_options_init(&options);
+    options.method = (ll_method)settings_count(settings, OPTION_METHOD, LL_METHOD_AUTO);
+    options.context = (size_t)settings_count(settings, OPTION_CONTEXT, 0);
+    options.window_tokens = (size_t)settings_count(settings, OPTION_WINDOW, 0);
+    options.overlap_tokens = (size_t)settings_count(settings, OPTION_OVERLAP, (uint64_t)(size_t)-1);
+    options.summary_words = wanted_words(settings);
+    options.focus = settings_text(settings, OPTION_FOCUS);
+    options.language = settings_text(settings, OPTION_LANGUAGE);
+    return options;
 }

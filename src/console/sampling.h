@@ -1,4 +1,4 @@
-/* What settings say, as the library takes it: sampling rules and the type of keys and values.
+/* What settings say, as the library takes it: sampling rules, the type of keys and values, plans.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CONSOLE_SAMPLING_H
 #define CONSOLE_SAMPLING_H
@@ -8,5 +8,6 @@
 
 ll_sampling sampling_of(const struct settings *settings); /* borrows the settings' stop strings */
 ll_dtype cache_type_of(const struct settings *settings);
+ll_plan_options plan_options_of(const struct settings *settings); /* borrows the settings' texts */
 
 #endif

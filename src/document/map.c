@@ -52,6 +52,8 @@ ll_status map_run(struct summary_job *job, const struct prompt *prompt, struct m
     job->calls.on_done = on_done;
     job->calls.user = &state;
     if (status == LL_OK)
+        summary_report(job, state.phase, state.done, state.total); /* the first windows may take long */
+    if (status == LL_OK)
         status = calls_run(&job->calls, items, count, max_tokens);
     for (size_t i = 0; i < count; i++) {
         take_output(&tasks[i], &items[i]);

@@ -4,8 +4,10 @@ SPDX-License-Identifier: Apache-2.0
 
 usage: conformance.py KERNEL MODEL [PART OF A CASE'S NAME...]   MODEL: a toy model, quick to load
 """
+import base64
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -446,15 +448,103 @@ def a_prompt_past_the_context_goes_on_only_where_no_end_is_wanted():
         same(reply["status"], "ok")
         last = [m for m in published if m["type"] == "update_display_data"][-1]
         assert "past the context" in last["content"]["data"]["text/plain"]
-        reply, _ = c.run("word " * (capacity + 100))
-        same(reply["ename"], "ContextError")
         alive(c)
+
+
+@case
+def a_prompt_that_no_context_holds_is_read_in_windows_and_can_be_asked():
+    with kernel() as k:
+        c = k.client()
+        c.run("%params context=512 gauge=off max_tokens=20")
+        text = " ".join(f"On day {day} the wind came from the north." for day in range(200))
+        reply, published = c.run(text)
+        same(reply["status"], "ok")
+        said = [m["content"]["data"]["text/plain"] for m in published if m["type"] == "display_data"]
+        assert "read in windows" in said[0], said
+        summary = [m for m in published if m["type"] == "execute_result"][0]["content"]["data"]["application/json"]
+        same(summary["coverage"]["share"], 1)
+        documents = json_of(c.run("%docs"))["documents"]
+        same([(d["kind"], d["bytes"]) for d in documents], [("text", len(text))])
+        same(json_of(c.run("%context"))["messages"], 0)
+        same(c.run("%ask Where did the wind come from?")[0]["status"], "ok")
+        reply, published = c.run("and now?")  # a cell's text is not said to be too long again and again
+        same([m["type"] for m in published if m["type"] == "display_data"], [])
+
+
+@case
+def a_conversation_that_outgrows_its_context_goes_on_with_a_summary_of_its_oldest_part():
+    with kernel() as k, tempfile.TemporaryDirectory() as folder:
+        c = k.client()
+        path = os.path.join(folder, "note.txt")
+        with open(path, "w") as file:
+            file.write("The tower is 31 metres high.\n")
+        c.run(f"%load {path}\n%params context=512 gauge=off max_tokens=40 ignore_eos=on")
+        messages = 0
+        for turn in range(40):
+            reply, published = c.run(f"turn {turn} of a talk about nothing much at all")
+            same(reply["status"], "ok")
+            shown = [m["content"]["data"] for m in published if m["type"] == "display_data"]
+            before, messages = messages, json_of(c.run("%context"))["messages"]
+            if shown:
+                break
+        assert "outgrown its context" in shown[0]["text/plain"] and "text/markdown" in shown[0], shown
+        assert c.text(published).strip(), "the answer is missing"
+        assert messages <= before, (messages, before)
+        prompt = json_of(c.run("%prompt next"))["text"]
+        assert f"turn {turn} of a talk" in prompt and "turn 0 of a talk" not in prompt
+        same(json_of(c.run("%undo"))["messages"], before)
+        assert "turn 0 of a talk" in json_of(c.run("%prompt next"))["text"]
 
 
 def json_of(result):
     reply, published = result
     assert reply["status"] == "ok", reply
     return [m for m in published if m["type"] == "execute_result"][-1]["content"]["data"]["application/json"]
+
+
+@case
+def the_run_log_lists_what_the_notebook_ran_and_draws_it_over_the_prediction():
+    with tempfile.TemporaryDirectory() as home:
+        with kernel(env={"HOME": home, "XDG_STATE_HOME": home}) as k:
+            c = k.client()
+            same(json_of(c.run("%log")), {"runs": []})
+            contexts = [256, 512, 1024]
+            for context in contexts:
+                same(c.run(f"%params gauge=off max_tokens=3 context={context}\nhello")[0]["status"], "ok")
+                same(json_of(c.run("%context"))["capacity"], context)
+            runs = json_of(c.run("%log"))["runs"]
+            same([(r["verb"], r["context"], r["end"]) for r in runs],
+                 [("notebook", 256, "done"), ("notebook", 512, "done"), ("notebook", 1024, "going")])
+            assert all(r["tokens_in"] > 0 and r["peak_cache"] > 0 and r["first_token_seconds"] >= 0 for r in runs)
+            picture = c.run("%log --curve")[1][-1]["content"]["data"]
+            assert picture["image/svg+xml"].count("<circle") == 3 and "3 runs measured" in picture["text/plain"]
+            if shutil.which("rsvg-convert"):
+                same(base64.b64decode(picture["image/png"])[:8], b"\x89PNG\r\n\x1a\n")
+            pair = json_of(c.run("%log --compare 1 3"))
+            same((pair["a"]["context"], pair["b"]["context"]), (256, 1024))
+            for wrong in ("--compare 1", "--curves", "7"):
+                same(c.run(f"%log {wrong}")[0]["ename"], "UsageError")
+            same(c.run("%log --compare 1 99")[0]["ename"], "UsageError")
+            c.run("%params context=None kv=f32")
+            same(c.run("hello")[0]["status"], "ok")
+            same(json_of(c.run("%log"))["runs"][-1]["kv"], "f32")
+
+
+@case
+def every_magic_that_shows_something_shows_text_markdown_and_json():
+    with kernel() as k, tempfile.TemporaryDirectory() as folder:
+        c = k.client()
+        with open(os.path.join(folder, "a.txt"), "w") as file:
+            file.write("The tower is 31 metres high. It was built in 1874.\n")
+        c.run("%params gauge=off max_tokens=5\nhello")
+        for code in ("%help", "%help sum", f"%load {folder}/a.txt", "%docs", "%summarize", "%cite 1", "%ask How high is it?",
+                     "%plan", "%model", "%params", "%system be brief", "%prompt next", "%context", "%kv", "%memory", "%log",
+                     "%mark here", "%mark", "%back here", f"%save {folder}/talk", f"%open {folder}/talk",
+                     f"%export md {folder}/talk.md", f"%%file {folder}/b.txt\ntext", "%undo", "%reset -f"):
+            reply, published = c.run(code)
+            same((code, reply["status"]), (code, "ok"))
+            data = [m for m in published if m["type"] == "execute_result"][-1]["content"]["data"]
+            assert data["text/plain"] and data["text/markdown"] and "application/json" in data, (code, sorted(data))
 
 
 # ---- interrupts ----
@@ -629,6 +719,10 @@ def is_complete_waits_for_bodies_and_continued_lines_only():
             same((code, c.ask("is_complete_request", {"code": code})["status"]), (code, wanted))
 
 
+def history(client, n=100):
+    return client.ask("history_request", {"hist_access_type": "tail", "n": n, "raw": True, "output": False})["history"]
+
+
 @case
 def history_knows_tail_range_search_outputs_and_other_sessions():
     with tempfile.TemporaryDirectory() as home:
@@ -638,23 +732,34 @@ def history_knows_tail_range_search_outputs_and_other_sessions():
             for code in ("%echo 1", "%echo 2", "%echo 1", "%memory"):
                 c.run(code)
 
-            def history(**content):
+            def ask(**content):
                 return c.ask("history_request", {"raw": True, "output": False, **content})["history"]
 
-            same([row[2] for row in history(hist_access_type="tail", n=2)], ["%echo 1", "%memory"])
-            same([row[1:] for row in history(hist_access_type="range", session=0, start=2, stop=4)],
+            same([row[2] for row in ask(hist_access_type="tail", n=2)], ["%echo 1", "%memory"])
+            same([row[1:] for row in ask(hist_access_type="range", session=0, start=2, stop=4)],
                  [[2, "%echo 2"], [3, "%echo 1"]])
-            same([row[2] for row in history(hist_access_type="search", pattern="%echo*", n=10, unique=True)],
+            same([row[2] for row in ask(hist_access_type="search", pattern="%echo*", n=10, unique=True)],
                  ["%echo 2", "%echo 1"])
-            same(history(hist_access_type="search", pattern="%echo 2", n=10, output=True)[0][2], ["%echo 2", "2\n"])
+            same(ask(hist_access_type="search", pattern="%echo 2", n=10, output=True)[0][2], ["%echo 2", "2\n"])
             c.ask("shutdown_request", {"restart": True}, c.control)
             same(k.wait(), 0)
         same(os.stat(os.path.join(home, "longleaf", "history")).st_mode & 0o777, 0o600)
         with kernel(env=env) as k:
             c = k.client()
-            rows = c.ask("history_request", {"hist_access_type": "tail", "n": 10, "raw": True, "output": False})["history"]
+            rows = history(c)
             same([row[2] for row in rows][-4:], ["%echo 1", "%echo 2", "%echo 1", "%memory"])
             same(c.run("%echo x")[0]["execution_count"], 1)
+            c.run("%%echo\n" + 5000 * "long ")  # is in this session's history alone
+            same(len(history(c)), 6)
+        with open(os.path.join(home, "longleaf", "history")) as file:
+            kept = file.read()
+        assert kept.endswith("%echo x\n"), kept[-100:]
+        with kernel(env={**env, "LONGLEAF_PRIVATE": "1"}) as k:
+            c = k.client()
+            c.run("%echo nobody hears of it")
+            same([row[2] for row in history(c)], ["%echo nobody hears of it"])
+        with open(os.path.join(home, "longleaf", "history")) as file:
+            same(file.read(), kept)
 
 
 @case

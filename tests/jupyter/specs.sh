@@ -18,6 +18,9 @@ ends()
     tap_case $? "$name"
 }
 
+ends 0 "list without a spec is no error" list
+[ ! -s out ] && grep -q 'longleaf-kernel install' err
+tap_case $? "and says on the other stream how to get one"
 ends 0 "install --user writes a spec" install --user
 argv0=$(sed -n 's/^ *"\(\/.*longleaf-kernel\)",$/\1/p' "$place/longleaf/kernel.json")
 [ -n "$argv0" ] && [ -x "$argv0" ]
