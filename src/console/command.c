@@ -23,8 +23,8 @@ static const struct command_row rows[COMMAND_COUNT] = {
                       "what a summary would take, before it is made", NULL},
     [COMMAND_LOG] = {"log", "runs", "[--curve | --compare A B]", SHAPE_LOG, IN_BOTH,
                      "what the last runs took: time, tokens, memory",
-                     "With --curve: the memory of this model's runs over the line that its plan predicts; with "
-                     "--compare: two runs side by side, by the numbers that the list gives them."},
+                     "With --curve: the memory of this model's runs over the line that its plan predicts; "
+                     "with --compare: two runs side by side, by the numbers that the list gives them."},
     [COMMAND_MODEL] = {"model", NULL, "[NAME]", SHAPE_MODEL, IN_BOTH, "show the model, or change to another",
                        NULL},
     [COMMAND_PARAMS] = {"params", "set", "[NAME VALUE]", SHAPE_PARAMETER, IN_BOTH,

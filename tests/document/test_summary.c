@@ -440,11 +440,12 @@ static void hear(void *user, const ll_progress *progress)
 {
     struct heard *heard = user;
     if (progress->phase == LL_SUMMARIZING) {
-        assert_int_equal(progress->done, heard->windows_done + 1);
+        /* the same as before: a group begins */
+        assert_in_range(progress->done, heard->windows_done, heard->windows_done + 1);
         heard->windows_done = progress->done;
         heard->windows_total = progress->total;
     } else if (progress->phase == LL_FUSING) {
-        assert_int_equal(progress->done, heard->merges_done + 1);
+        assert_in_range(progress->done, heard->merges_done, heard->merges_done + 1);
         heard->merges_done = progress->done;
         heard->merges_total = progress->total;
     }

@@ -113,6 +113,11 @@ cat err.a err.b err.c > "$tap_note"
 [ ! -s "$tap_note" ]
 tap_case $? "and say nothing"
 
+printf '%s\n' '/log --curve' '/log --compare 1 2' '/log --nothing' | longleaf chat -m small > out 2> err
+cat out err > "$tap_note"
+grep -q 'measured over the line predicted' out && grep -q '^predicted_total' out && grep -q 'numbers of two runs' err
+tap_case $? "a conversation shows the list, the curve and two runs side by side, too"
+
 # one_warning NAME: the run goes well, with one sentence that names the log.
 one_warning()
 {
