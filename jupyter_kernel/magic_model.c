@@ -81,9 +81,13 @@ bool magic_memory(struct turn *turn, const struct call *call, json_t **ret)
         memory_show(MEMORY_PROMETHEUS, talk->engine, talk->model, talk->session, &account);
     else
         ok = memory_trim(talk->engine, talk->model, talk->session, &account, &error) == LL_OK;
-    if (ok)
+    if (ok) {
+        json_t *object = json_object();
+        json_put_text(object, "text", &account);
         *ret = bundle_new(text_string(&account), account.length);
-    else
+        bundle_add_code(*ret, &account);
+        json_put(*ret, "application/json", object);
+    } else
         output_fail_error(turn->output, FAIL_WORK, &error);
     text_fini(&account);
     return ok;

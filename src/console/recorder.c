@@ -176,7 +176,7 @@ void recorder_update(struct recorder *recorder, const ll_engine *engine, const l
     if (!recorder || !recorder->id)
         return;
     ll_runlog_entry counted = recorder->entry; /* measuring adds what the session has counted so far */
-    measure(&recorder->entry, engine, session);
+    measure(&recorder->entry, recorder->joules, engine, session);
     write_row(recorder, false);
     recorder->entry = counted;
 }

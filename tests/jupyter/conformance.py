@@ -538,7 +538,7 @@ def every_magic_that_shows_something_shows_text_markdown_and_json():
             file.write("The tower is 31 metres high. It was built in 1874.\n")
         c.run("%params gauge=off max_tokens=5\nhello")
         for code in ("%help", "%help sum", f"%load {folder}/a.txt", "%docs", "%summarize", "%cite 1", "%ask How high is it?",
-                     "%plan", "%model", "%params", "%system be brief", "%prompt next", "%context", "%kv", "%memory", "%log",
+                     "%plan", "%model", "%params", "%system be brief", "%prompt next", "%context", "%kv", "%memory", "%memory trim", "%memory prometheus", "%log",
                      "%mark here", "%mark", "%back here", f"%save {folder}/talk", f"%open {folder}/talk",
                      f"%export md {folder}/talk.md", f"%%file {folder}/b.txt\ntext", "%undo", "%reset -f"):
             reply, published = c.run(code)
