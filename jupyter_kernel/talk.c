@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "console/adapters.h"
 #include "console/cachepath.h"
 #include "console/human.h"
 #include "console/memory.h"
@@ -198,8 +199,17 @@ static bool open_both(struct turn *turn, struct text *path)
     ll_run run = turn_run(turn);
     if (!engine && !open_engine(turn, &engine))
         return false;
+    struct adapter_list adapters;
+    ll_model_options options;
+    ll_model_options_init(&options);
+    bool ok = adapters_of(&talk->settings, &adapters);
+    if (!ok)
+        error.status = LL_NOMEM;
+    options.adapters = adapters.items;
+    options.adapter_count = adapters.count;
     gauge_watch(&turn->gauge, engine, talk->session);
-    bool ok = ll_model_open(engine, text_string(path), NULL, &run, &model, &error) == LL_OK;
+    ok = ok && ll_model_open(engine, text_string(path), &options, &run, &model, &error) == LL_OK;
+    adapters_fini(&adapters);
     if (!ok)
         output_fail_error(turn->output, FAIL_MODEL, &error);
     ok = ok && open_session(turn, model, &session);

@@ -109,6 +109,9 @@ int show_model(const struct talk *talk)
                   text_string(&talk->work->label), info->architecture, human_count(info->parameters).text,
                   info->quantization, human_bytes(info->file_bytes).text, info->chat,
                   human_count(work_capacity(talk->work)).text, human_count(info->trained_context).text);
+    if (info->adapters)
+        output_printf(&talk->program->output, "%zu adapter%s over it, %s in memory\n", info->adapters,
+                      info->adapters == 1 ? "" : "s", human_bytes(info->adapter_bytes).text);
     return LEAVE_OK;
 }
 

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "console/escape.h"
 #include "console/human.h"
+#include "console/modelpath.h"
 #include "repl/json.h"
 #include "repl/say.h"
 #include "repl/verbs.h"
@@ -205,6 +206,62 @@ static void print_lists(struct program *program, const ll_model *model)
     }
 }
 
+/* ---- adapters ---- */
+
+static json_t *adapter_json(const char *path, const ll_adapter_info *info)
+{
+    json_t *object = json_object();
+    json_put_string(object, "path", path);
+    json_put_string(object, "type", "adapter");
+    json_put_string(object, "name", info->name);
+    json_put_string(object, "architecture", info->architecture);
+    json_put_string(object, "base", info->base);
+    json_put_number(object, "alpha", info->alpha);
+    json_put_count(object, "matrices", info->matrices);
+    json_put_count(object, "vectors", info->vectors);
+    json_put_count(object, "least_rank", info->least_rank);
+    json_put_count(object, "most_rank", info->most_rank);
+    json_put_count(object, "slopes", info->slopes);
+    json_put_count(object, "parameters", info->parameters);
+    json_put_count(object, "file_bytes", info->file_bytes);
+    return object;
+}
+
+static void print_adapter(struct output *output, const char *path, const ll_adapter_info *info)
+{
+    output_printf(output, "file          %s\n", path);
+    output_printf(output, "size          %s\n", human_bytes(info->file_bytes).text);
+    output_printf(output, "kind          LoRA adapter for the architecture %s; --adapter puts it over a model\n",
+                  info->architecture);
+    if (info->name[0])
+        output_printf(output, "name          %s\n", info->name);
+    if (info->base[0])
+        output_printf(output, "made for      %s\n", info->base);
+    output_printf(output, "changes       %zu matrices, %zu vectors, %s parameters\n", info->matrices,
+                  info->vectors, human_count(info->parameters).text);
+    if (info->matrices)
+        output_printf(output, "rank          %zu … %zu, alpha %g\n", info->least_rank, info->most_rank,
+                      info->alpha);
+    if (info->slopes)
+        output_printf(output, "positions     ALiBi with %zu slopes in place of rotary ones\n", info->slopes);
+}
+
+/* Whether the file is an adapter, which is then shown. */
+static bool show_adapter(struct program *program, const char *name)
+{
+    struct text path = {0}, problem = {0};
+    ll_adapter_info info;
+    bool shown = name && modelpath_find(name, &path, &problem) &&
+                 ll_adapter_get_info(text_string(&path), &info, NULL) == LL_OK;
+    if (shown && settings_flag(&program->settings, OPTION_JSON))
+        json_print(&program->output, adapter_json(text_string(&path), &info), JSON_INDENT(2));
+    else if (shown)
+        print_adapter(&program->output, text_string(&path), &info);
+    text_fini(&path);
+    text_fini(&problem);
+    return shown;
+}
+
 int verb_info(struct program *program)
 {
     const char *name = program->operand_count ? program->operands[0] : NULL;
@@ -218,6 +275,8 @@ int verb_info(struct program *program)
         say_error("info takes one model, either as MODEL or with -m");
         return LEAVE_USAGE;
     }
+    if (show_adapter(program, name ? name : settings_text(&program->settings, OPTION_MODEL)))
+        return LEAVE_OK;
     struct work work = {0};
     int code = work_open(&work, program, name, WORK_METADATA);
     if (!code && settings_flag(&program->settings, OPTION_JSON)) {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "console/adapters.h"
 #include "console/modelpath.h"
 #include "console/outlook.h"
 #include "console/sampling.h"
@@ -111,6 +112,11 @@ static int plan_model(struct program *program, struct outlook *outlook, const ch
     int code = find_path(name, &path) ? LEAVE_OK : LEAVE_MODEL;
     if (!code && ll_blueprint_open(text_string(&path), &blueprint, &error) != LL_OK)
         code = program_fail(program, CONCERN_MODEL, &error);
+    struct adapter_list adapters = {0};
+    bool listed = adapters_of(&program->settings, &adapters);
+    if (!code && (!listed || ll_blueprint_add_adapters(blueprint, adapters.items, adapters.count, &error) != LL_OK))
+        code = program_fail(program, CONCERN_MODEL, &error);
+    adapters_fini(&adapters);
     if (!code) {
         label_path(text_string(&path), &label);
         outlook->blueprint = blueprint;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "console/adapters.h"
 #include "console/human.h"
 #include "console/modelpath.h"
 #include "console/sampling.h"
@@ -71,10 +72,20 @@ static int model_open(struct work *work, struct program *program, enum work_dept
     options.metadata_only = depth == WORK_METADATA;
     options.set_meta = (const char *const *)meta->items;
     options.set_meta_count = meta->item_count;
+    struct adapter_list adapters;
+    if (!adapters_of(&program->settings, &adapters)) {
+        say_error("no memory for the names of adapters");
+        return LEAVE_MEMORY;
+    }
+    options.adapters = adapters.items;
+    options.adapter_count = adapters.count;
     ll_run run = program_run(program);
     ll_error error = {0};
     double began = human_clock();
-    if (ll_model_open(work->engine, text_string(&work->path), &options, &run, &work->model, &error) != LL_OK)
+    ll_status status =
+        ll_model_open(work->engine, text_string(&work->path), &options, &run, &work->model, &error);
+    adapters_fini(&adapters);
+    if (status != LL_OK)
         return program_fail(program, error.status == LL_ARGUMENT ? CONCERN_WORK : CONCERN_MODEL, &error);
     work->load_seconds = human_clock() - began;
     ll_model_get_info(work->model, &work->info);

@@ -207,11 +207,18 @@ const char *ll_engine_note(const ll_engine *engine, size_t note); /* NULL past t
 
 /* ---- model ---------------------------------------------------------------------------------- */
 
+typedef struct ll_adapter { /* a GGUF file with low-rank changes to a model, put over it as it runs */
+    const char *path;
+    float scale; /* 1: as trained */
+} ll_adapter;
+
 typedef struct ll_model_options {
     size_t size;
     bool metadata_only; /* no device memory, no tensors read: for info and tokens */
     const char *const *set_meta; /* [set_meta_count] "key=type:value" in place of what the file says; */
     size_t set_meta_count;       /* types are u32, i32, f32, bool and str */
+    const ll_adapter *adapters;  /* [adapter_count], one over the other */
+    size_t adapter_count;
 } ll_model_options;
 
 typedef enum ll_position { LL_ROTARY, LL_ALIBI, LL_LEARNED, LL_NO_POSITION } ll_position;
@@ -225,7 +232,18 @@ typedef struct ll_model_info {
     size_t sliding_window; /* 0: none */
     ll_position position;
     uint64_t cache_bytes_per_token; /* with the default cache type */
+    size_t adapters;
+    uint64_t adapter_bytes; /* that they take in memory */
 } ll_model_info;
+
+typedef struct ll_adapter_info {
+    char name[128], architecture[64], base[128]; /* "" where the file does not say */
+    double alpha;                 /* 0: not said */
+    size_t matrices, vectors;     /* that it changes */
+    size_t least_rank, most_rank; /* of the matrices */
+    size_t slopes;                /* ALiBi slopes in place of rotary positions; 0: none */
+    uint64_t parameters, file_bytes;
+} ll_adapter_info;
 
 typedef struct ll_meta { const char *key; const char *value; } ll_meta; /* value shortened for reading */
 typedef struct ll_tensor_info {
@@ -255,6 +273,8 @@ uint64_t ll_model_rest(ll_model *model); /* [any thread] */
  * or both are one file. Progress counts bytes read, in the phase LL_LOADING. */
 ll_status ll_model_quantize(const char *in, const char *out, const char *type, const ll_run *run,
                             ll_error *error);
+/* LL_UNSUPPORTED when the file is sound and no adapter that can be used. */
+ll_status ll_adapter_get_info(const char *path, ll_adapter_info *ret, ll_error *error);
 size_t ll_model_meta_count(const ll_model *model);
 ll_status ll_model_get_meta(const ll_model *model, size_t index, ll_meta *ret);
 size_t ll_model_tensor_count(const ll_model *model);
@@ -309,6 +329,9 @@ typedef struct ll_placement { /* of whole layers, in order, on one of several de
  * read and no tokenizer is made. A blueprint may be used by several threads. */
 ll_status ll_blueprint_open(const char *path, ll_blueprint **ret, ll_error *error);
 void ll_blueprint_close(ll_blueprint *blueprint);
+/* Counts adapters in: once, before anything else is asked. On failure the blueprint can only be closed. */
+ll_status ll_blueprint_add_adapters(ll_blueprint *blueprint, const ll_adapter *adapters, size_t count,
+                                    ll_error *error);
 /* Without tokenizer and chat. */
 ll_status ll_blueprint_get_info(const ll_blueprint *blueprint, ll_model_info *ret);
 size_t ll_blueprint_type_count(const ll_blueprint *blueprint);

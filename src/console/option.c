@@ -46,6 +46,10 @@ static const char *const kinds[] = {"text", "markdown", "pdf",      "html", "doc
 static const struct option_row rows[OPTION_COUNT] = {
     [OPTION_MODEL] = {"model", 'm', PATH_OF("MODEL"), ANYWHERE, COMPUTES | TOKENS | INFO | PLAN | LOG,
                       "the model: a name in the models folder, or a GGUF file"},
+    [OPTION_ADAPTER] = {"adapter", 0, OPTION_IS_LIST, "FILE[:SCALE]", NULL, NULL, 0, 0, ANYWHERE,
+                        COMPUTES | PLAN,
+                        "put a LoRA adapter over the model, a GGUF file, times a scale (default: 1); may be "
+                        "given several times"},
     [OPTION_CONTEXT] = {"context", 'c', COUNT_OF(NULL, 16, 1e9), ANYWHERE, COMPUTES | PLAN,
                         "tokens of context (default: what the model was trained with, or memory holds)"},
     [OPTION_KV] = {"kv", 0, CHOICE_OF("TYPE", "f16", kv_types), ANYWHERE, COMPUTES | PLAN,

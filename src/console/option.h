@@ -9,6 +9,7 @@
 
 enum option {
     OPTION_MODEL,
+    OPTION_ADAPTER,
     OPTION_CONTEXT,
     OPTION_KV,
     OPTION_DEVICE,

@@ -10,6 +10,7 @@
 #include "console/outlook.h"
 
 struct recorder {
+    uint64_t adapter_bytes;
     struct text log, model; /* paths */
     ll_runlog_entry entry;
     int64_t id;
@@ -87,8 +88,10 @@ void recorder_model(struct recorder *recorder, const ll_model *model)
     ll_model_info info;
     if (!recorder || recorder->failed)
         return;
-    if (ll_model_get_info(model, &info) == LL_OK)
+    if (ll_model_get_info(model, &info) == LL_OK) {
+        recorder->adapter_bytes = info.adapter_bytes;
         snprintf(recorder->entry.weights, sizeof recorder->entry.weights, "%s", info.quantization);
+    }
     (void)ll_model_get_identity(model, recorder->entry.identity, NULL);
     write_row(recorder, false);
 }
@@ -105,8 +108,10 @@ static void predict(struct recorder *recorder, size_t context)
     options.context = context;
     options.sequences = 1;
     if (ll_blueprint_open(text_string(&recorder->model), &blueprint, NULL) == LL_OK &&
-        ll_blueprint_need(blueprint, &options, &need, NULL) == LL_OK)
+        ll_blueprint_need(blueprint, &options, &need, NULL) == LL_OK) {
+        need.bytes[LL_WEIGHTS] += recorder->adapter_bytes;
         memcpy(recorder->entry.predicted, need.bytes, sizeof need.bytes);
+    }
     ll_blueprint_close(blueprint);
     recorder->entry.context = context;
 }

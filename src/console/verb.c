@@ -11,7 +11,7 @@ static const struct verb_row rows[VERB_COUNT] = {
     [VERB_RUN] = {"run", "[-]", "answer one prompt", 0, 1},
     [VERB_TEXT] = {"text", "FILE...", "print exactly the text a model would be given", 1, -1},
     [VERB_TOKENS] = {"tokens", "FILE...", "count or list the tokens of documents", 1, -1},
-    [VERB_INFO] = {"info", "[MODEL]", "say what a model file is", 0, 1},
+    [VERB_INFO] = {"info", "[MODEL]", "say what a model file or an adapter is", 0, 1},
     [VERB_PLAN] = {"plan", "[MODEL...]", "say what memory models will need, before anything is loaded", 0,
                    -1},
     [VERB_PPL] = {"ppl", "FILE...", "measure a model's perplexity on documents", 1, -1},

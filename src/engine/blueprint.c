@@ -9,6 +9,7 @@
 #include "base/options.h"
 #include "memory/estimate.h"
 #include "memory/footprint.h"
+#include "model/adapter.h"
 #include "model/architecture.h"
 
 enum { MOST_SEQUENCES = 4096 };
@@ -18,6 +19,7 @@ struct ll_blueprint {
     struct hf_config config; /* of a Hugging Face folder */
     struct model_hparams hparams;
     struct inventory inventory;
+    struct adapters *adapters;
     uint64_t vocabulary;
 };
 
@@ -81,9 +83,17 @@ void ll_blueprint_close(ll_blueprint *b)
         return;
     inventory_fini(&b->inventory);
     hparams_fini(&b->hparams);
+    adapters_close(b->adapters);
     hf_config_close(&b->config);
     gguf_close(b->gguf);
     mem_free(b);
+}
+
+ll_status ll_blueprint_add_adapters(ll_blueprint *b, const ll_adapter *adapters, size_t count, ll_error *error)
+{
+    if (b->adapters)
+        return error_set(error, LL_STATE, "adapter", "the blueprint has adapters already");
+    return adapters_open(adapters, count, &b->hparams, &b->adapters, error);
 }
 
 /* ---- information ---- */
@@ -112,7 +122,9 @@ ll_status ll_blueprint_get_info(const ll_blueprint *b, ll_model_info *ret)
                           .heads = (size_t)h->max_heads,
                           .cache_heads = (size_t)h->max_kv_heads,
                           .head_size = (size_t)h->head_dim,
-                          .position = h->architecture->position};
+                          .position = h->position,
+                          .adapters = adapters_count(b->adapters),
+                          .adapter_bytes = h->adapter_bytes};
     snprintf(info.name, sizeof info.name, "%s", h->name);
     snprintf(info.architecture, sizeof info.architecture, "%s", h->architecture->name);
     snprintf(info.quantization, sizeof info.quantization, "%s",

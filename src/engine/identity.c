@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "engine/engine.h"
 #include "formats/gguf.h"
-#include "model/hparams.h"
+#include "model/adapter.h"
 #include "tensor/dequant.h"
 
 enum { SAMPLES = 8, SAMPLE_BYTES = 1024 }; /* of each tensor */
@@ -48,9 +48,8 @@ static bool add_value(EVP_MD_CTX *digest, const struct gguf *gguf, const struct 
 }
 
 /* Keys with their raw values, then what was put in place of them. */
-static bool add_model(EVP_MD_CTX *digest, const ll_model *model)
+static bool add_file(EVP_MD_CTX *digest, const struct gguf *gguf)
 {
-    const struct gguf *gguf = model_gguf(model);
     bool good = true;
     for (size_t i = 0; good && i < gguf_value_count(gguf); i++)
         good = add_value(digest, gguf, gguf_value_at(gguf, i));
@@ -58,6 +57,18 @@ static bool add_model(EVP_MD_CTX *digest, const ll_model *model)
         good = add_value(digest, gguf, gguf_override_at(gguf, i));
     for (size_t i = 0; good && i < gguf_tensor_count(gguf); i++)
         good = add_tensor(digest, gguf_tensor_at(gguf, i));
+    return good;
+}
+
+static bool add_model(EVP_MD_CTX *digest, const ll_model *model)
+{
+    const struct adapters *adapters = model_adapters(model);
+    bool good = add_file(digest, model_gguf(model));
+    for (size_t i = 0; good && i < adapters_count(adapters); i++) {
+        float scale = adapters_scale(adapters, i);
+        good = add_text(digest, "adapter") && add(digest, &scale, sizeof scale) &&
+               add_file(digest, adapters_gguf(adapters, i));
+    }
     ll_device_info device = {0};
     (void)ll_engine_get_device(model_engine(model), 0, &device);
     return good && add_text(digest, device.backend);

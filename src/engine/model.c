@@ -19,6 +19,7 @@
 #include "engine/engine.h"
 #include "engine/room.h"
 #include "memory/estimate.h"
+#include "model/adapter.h"
 #include "model/architecture.h"
 #include "model/forward.h"
 
@@ -34,6 +35,7 @@ struct ll_model {
     struct gguf *gguf;
     struct tokenizer *tokenizer;
     struct chat chat;
+    struct adapters *adapters;
     struct model_hparams hparams;
     struct model_params params;
     struct forward *forward; /* NULL: metadata only, or at rest */
@@ -151,8 +153,11 @@ static void unload_weights(ll_model *model)
 static ll_status load_weights(ll_model *model, const ll_run *run, ll_error *error)
 {
     struct backend *backend = engine_backend(model->engine);
+    if (model->adapters && !backend->host_memory)
+        return error_set(error, LL_UNSUPPORTED, "adapter",
+                         "adapters run on the processor so far; --device cpu puts them there");
     LL_TRY(room_check_load(model->engine, model->gguf, &model->hparams, error));
-    LL_TRY(params_load(model->gguf, backend, &model->hparams, run, &model->params, error));
+    LL_TRY(params_load(model->gguf, model->adapters, backend, &model->hparams, run, &model->params, error));
     LL_TRY(check_vocabulary(model, error));
     model->mapped = 0;
     for (size_t i = 0; backend->host_memory && i < gguf_tensor_count(model->gguf); i++)
@@ -182,7 +187,11 @@ static ll_status open_parts(ll_model *model, const char *path, const ll_model_op
     LL_TRY(gguf_open(path, &model->gguf, error));
     for (size_t i = 0; i < options->set_meta_count; i++)
         LL_TRY(gguf_override(model->gguf, options->set_meta[i], error));
+    if (adapter_is(model->gguf))
+        return error_set(error, LL_UNSUPPORTED, "model",
+                         "this is an adapter, which goes over a model: -m MODEL --adapter FILE");
     LL_TRY(hparams_read(model->gguf, &model->hparams, error));
+    LL_TRY(adapters_open(options->adapters, options->adapter_count, &model->hparams, &model->adapters, error));
     LL_TRY(tokenizer_open(model->gguf, &model->tokenizer, error));
     LL_TRY(chat_open(model->gguf, model->tokenizer, &model->chat, error));
     if (tokenizer_note(model->tokenizer))
@@ -201,7 +210,8 @@ static ll_status open_parts(ll_model *model, const char *path, const ll_model_op
 static void name_file(const char *path, ll_error *error)
 {
     char shown[160], text[sizeof error->text];
-    if (!error || error->status == LL_NOT_FOUND || error->status == LL_IO || strstr(error->text, path))
+    if (!error || error->status == LL_NOT_FOUND || error->status == LL_IO || strstr(error->text, path) ||
+        strcmp(error->where, "adapter") == 0)
         return;
     utf8_printable(path, strlen(path), shown, sizeof shown);
     snprintf(text, sizeof text, "%s", error->text);
@@ -251,6 +261,7 @@ void ll_model_close(ll_model *model)
     engine_unlock(model->engine);
     pthread_mutex_destroy(&model->waking);
     hparams_fini(&model->hparams);
+    adapters_close(model->adapters);
     chat_close(&model->chat);
     tokenizer_close(model->tokenizer);
     gguf_close(model->gguf);
@@ -285,6 +296,11 @@ const struct gguf *model_gguf(const ll_model *model)
     return model->gguf;
 }
 
+const struct adapters *model_adapters(const ll_model *model)
+{
+    return model->adapters;
+}
+
 const struct model_hparams *model_hparams(const ll_model *model)
 {
     return &model->hparams;
@@ -300,13 +316,13 @@ void model_retain(ll_model *model)
     atomic_fetch_add(&model->references, 1);
 }
 
-uint64_t model_fingerprint(const ll_model *model)
+static uint64_t hash_file(const struct gguf *gguf)
 {
     enum { PIECES = 256, PIECE = 1024 };
-    const unsigned char *bytes = gguf_bytes(model->gguf);
-    uint64_t size = gguf_file_bytes(model->gguf), head = size;
-    for (size_t i = 0; i < gguf_tensor_count(model->gguf); i++) {
-        const struct gguf_tensor *tensor = gguf_tensor_at(model->gguf, i);
+    const unsigned char *bytes = gguf_bytes(gguf);
+    uint64_t size = gguf_file_bytes(gguf), head = size;
+    for (size_t i = 0; i < gguf_tensor_count(gguf); i++) {
+        const struct gguf_tensor *tensor = gguf_tensor_at(gguf, i);
         uint64_t at = tensor->data ? (uint64_t)((const unsigned char *)tensor->data - bytes) : size;
         head = at < head ? at : head;
     }
@@ -315,6 +331,17 @@ uint64_t model_fingerprint(const ll_model *model)
         hash = hash_bytes(bytes + (size - PIECE) / PIECES * i, PIECE, hash);
     if (size > PIECE)
         hash = hash_bytes(bytes + size - PIECE, PIECE, hash);
+    return hash;
+}
+
+uint64_t model_fingerprint(const ll_model *model)
+{
+    uint64_t hash = hash_file(model->gguf);
+    for (size_t i = 0; i < adapters_count(model->adapters); i++) {
+        float scale = adapters_scale(model->adapters, i);
+        uint64_t file = hash_file(adapters_gguf(model->adapters, i));
+        hash = hash_bytes(&scale, sizeof scale, hash_bytes(&file, sizeof file, hash));
+    }
     for (size_t i = 0; i < gguf_override_count(model->gguf); i++) {
         const struct gguf_value *value = gguf_override_at(model->gguf, i);
         hash = hash_bytes(value->key.text, value->key.length, hash);
@@ -407,7 +434,9 @@ ll_status ll_model_get_info(const ll_model *model, ll_model_info *ret)
                           .heads = (size_t)h->max_heads,
                           .cache_heads = (size_t)h->max_kv_heads,
                           .head_size = (size_t)h->head_dim,
-                          .position = h->position};
+                          .position = h->position,
+                          .adapters = adapters_count(model->adapters),
+                          .adapter_bytes = h->adapter_bytes};
     snprintf(info.name, sizeof info.name, "%s", h->name);
     snprintf(info.architecture, sizeof info.architecture, "%s", h->architecture->name);
     snprintf(info.quantization, sizeof info.quantization, "%s", most_used_type(model->gguf));
@@ -495,6 +524,15 @@ ll_status model_wake(ll_model *model, const ll_run *run, ll_error *error)
         return error_set(error, LL_BUSY, "model", "the model is just being loaded");
     ll_status status = model->rests ? wake(model, run, error) : LL_OK;
     pthread_mutex_unlock(&model->waking);
+    return status;
+}
+
+ll_status ll_adapter_get_info(const char *path, ll_adapter_info *ret, ll_error *error)
+{
+    struct gguf *gguf;
+    LL_TRY(gguf_open(path, &gguf, error));
+    ll_status status = adapter_describe(gguf, ret, error);
+    gguf_close(gguf);
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include "text/chat.h"
 #include "text/tokenizer.h"
 
+struct adapters;
 struct forward;
 struct gguf;
 struct model_hparams;
@@ -18,6 +19,7 @@ const struct tokenizer *model_tokenizer(const ll_model *model);
 const struct chat *model_chat(const ll_model *model);
 const struct gguf *model_gguf(const ll_model *model);
 const struct model_hparams *model_hparams(const ll_model *model);
+const struct adapters *model_adapters(const ll_model *model); /* NULL: none */
 /* The forward pass with its scratch, shared by all sessions under the engine's lock. */
 struct forward *model_forward(const ll_model *model);
 void model_retain(ll_model *model); /* a session holds its model; ll_model_close lets go */

@@ -8,7 +8,7 @@ struct block_shape *estimate_block_shapes(const struct model_hparams *hparams)
 {
     struct block_shape *shapes = mem_new((size_t)hparams->layers, sizeof *shapes);
     for (int i = 0; shapes && i < hparams->layers; i++)
-        shapes[i] = (struct block_shape){hparams->layer[i].kv_heads, hparams->alibi_max_bias > 0.0f};
+        shapes[i] = (struct block_shape){hparams->layer[i].kv_heads, hparams_alibi(hparams)};
     return shapes;
 }
 

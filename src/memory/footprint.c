@@ -68,7 +68,7 @@ uint64_t footprint_weights(const struct weight_part *part, ll_precision precisio
 static uint64_t position_bytes(const struct model_hparams *h)
 {
     uint64_t slopes = 0;
-    for (int i = 0; h->alibi_max_bias > 0.0f && i < h->layers; i++)
+    for (int i = 0; hparams_alibi(h) && i < h->layers; i++)
         slopes += (uint64_t)h->layer[i].heads * sizeof(float);
     return slopes + (h->architecture->position == LL_ROTARY ? (uint64_t)h->rotary_dim * sizeof(float) : 0);
 }
@@ -94,7 +94,7 @@ static uint64_t layer_cache(const struct model_hparams *h, int i, const struct f
 {
     uint64_t row = dtype_row_bytes(r->cache, (uint64_t)h->head_dim), heads = (uint64_t)h->layer[i].kv_heads;
     uint64_t half = add(times(times(row, heads), tokens), 127) & ~(uint64_t)127, norms = 0;
-    if (h->alibi_max_bias > 0.0f)
+    if (hparams_alibi(h))
         norms =
             (times(tokens / (uint64_t)r->device.block_tokens, heads * sizeof(float)) + 127) & ~(uint64_t)127;
     return tokens == UINT64_MAX ? UINT64_MAX : add(times(half, 2), norms);
@@ -188,7 +188,7 @@ void footprint_compute(const struct model_hparams *h, const struct inventory *in
     bool cpu = r->device.kind == LL_CPU;
     need.bytes[LL_WEIGHTS] =
         add(footprint_weights(&inventory->whole, r->precision, r->device.kind), position_bytes(h));
-    need.bytes[LL_WEIGHTS] = add(need.bytes[LL_WEIGHTS], inventory->unknown_bytes);
+    need.bytes[LL_WEIGHTS] = add(need.bytes[LL_WEIGHTS], add(inventory->unknown_bytes, h->adapter_bytes));
     count_cache(h, r, &need);
     need.bytes[LL_SCRATCH] =
         add(forward_step_bytes(h, r->device.residual, r->device.activation, r->device.rows),

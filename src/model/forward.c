@@ -25,6 +25,7 @@ struct forward {
     struct tensor h;        /* what a product reads or a post-norm works on, n = width */
     struct tensor qkv;      /* n = (heads + 2·kv_heads)·head_dim of the widest layer */
     struct tensor attended; /* n = heads·head_dim */
+    struct tensor low;      /* n = the largest rank of an adapter; absent without */
     struct tensor gate, up; /* n = ffn; gate: twice that where gate and up are one product */
     struct tensor last;     /* [outputs, width] */
     struct tensor logits;   /* [outputs, vocabulary] */
@@ -74,7 +75,8 @@ uint64_t forward_step_bytes(const struct model_hparams *h, enum dtype residual, 
     uint64_t row = row_bytes(residual, h->width) + row_bytes(activation, h->width) +
                    row_bytes(activation, qkv_columns(h)) +
                    row_bytes(activation, (int64_t)h->max_heads * h->head_dim) +
-                   row_bytes(activation, gate_columns(h)) + row_bytes(activation, h->max_ffn);
+                   row_bytes(activation, gate_columns(h)) + row_bytes(activation, h->max_ffn) +
+                   row_bytes(activation, h->adapter_rank);
     return row * (uint64_t)rows;
 }
 
@@ -123,6 +125,7 @@ ll_status forward_open(struct backend *backend, const struct model_hparams *hpar
         (int64_t)hparams->max_heads * hparams->head_dim);
     cut(&at, &f->gate, backend->activation, rows, gate_columns(hparams));
     cut(&at, &f->up, backend->activation, rows, hparams->max_ffn);
+    cut(&at, &f->low, backend->activation, rows, hparams->adapter_rank);
     *ret = f;
     return LL_OK;
 }
@@ -151,17 +154,44 @@ static void norm(struct forward *f, const struct norm_params *norm, const struct
                    f->hparams->norm_eps, groups, out);
 }
 
-static struct backend_product product(const struct linear_params *linear, struct tensor *out, bool accumulate)
+struct linear_product { /* out = in · linear (+ what out held, when accumulate) */
+    const struct linear_params *linear;
+    struct tensor *out;
+    bool accumulate;
+};
+
+enum { MOST_PRODUCTS = 4 };
+
+/* What an adapter adds: two narrow products onto the wide one. */
+static void add_low_rank(struct forward *f, const struct tensor *in, const struct low_rank *low_rank,
+                         struct tensor *out)
 {
-    return (struct backend_product){&linear->weight, present(&linear->bias), out, accumulate};
+    struct tensor rows = tensor_rows(&f->low, 0, in->rows);
+    struct tensor low = tensor_columns(&rows, 0, low_rank->a.rows);
+    struct backend_product down = {&low_rank->a, NULL, &low, false}, up = {&low_rank->b, NULL, out, true};
+    f->table->products(f->backend, in, &down, 1);
+    f->table->products(f->backend, &low, &up, 1);
+}
+
+static void multiply(struct forward *f, const struct tensor *in, const struct linear_product *products,
+                     int count)
+{
+    struct backend_product to[MOST_PRODUCTS];
+    for (int i = 0; i < count; i++)
+        to[i] = (struct backend_product){&products[i].linear->weight, present(&products[i].linear->bias),
+                                         products[i].out, products[i].accumulate};
+    f->table->products(f->backend, in, to, count);
+    for (int i = 0; i < count; i++)
+        for (const struct low_rank *low = products[i].linear->low_rank; low; low = low->next)
+            add_low_rank(f, in, low, products[i].out);
 }
 
 /* Projects in to the residual stream: straight onto it, or through a post-norm first. */
 static void add_to_residual(struct forward *f, const struct tensor *in, const struct linear_params *linear,
                             const struct norm_params *post, struct tensor *scratch, struct tensor *x)
 {
-    struct backend_product to = product(linear, post->weight.data ? scratch : x, !post->weight.data);
-    f->table->products(f->backend, in, &to, 1);
+    struct linear_product to = {linear, post->weight.data ? scratch : x, !post->weight.data};
+    multiply(f, in, &to, 1);
     if (!post->weight.data)
         return;
     norm(f, post, scratch, 1, scratch);
@@ -187,12 +217,12 @@ static void project_qkv(struct forward *f, int i, const struct tensor *in, struc
     const struct layer_params *layer = &f->params->layer[i];
     const struct model_hparams *h = f->hparams;
     if (h->architecture->fused_qkv) {
-        struct backend_product to = product(&layer->qkv, qkv, false);
-        f->table->products(f->backend, in, &to, 1);
+        struct linear_product to = {&layer->qkv, qkv, false};
+        multiply(f, in, &to, 1);
     } else {
-        struct backend_product to[3] = {product(&layer->q, q, false), product(&layer->k, k, false),
-                                        product(&layer->v, v, false)};
-        f->table->products(f->backend, in, to, 3);
+        struct linear_product to[3] = {
+            {&layer->q, q, false}, {&layer->k, k, false}, {&layer->v, v, false}};
+        multiply(f, in, to, 3);
     }
     if (h->clamp_qkv > 0.0f)
         f->table->clamp(f->backend, qkv, h->clamp_qkv);
@@ -239,13 +269,13 @@ static void feed_forward(struct forward *f, int i, const struct tensor *in, int6
     if (a->fused_gate) {
         struct tensor both = tensor_columns(&gate_rows, 0, 2 * ffn);
         struct tensor second = tensor_columns(&gate_rows, ffn, ffn);
-        struct backend_product to = product(&layer->up, &both, false);
-        f->table->products(f->backend, in, &to, 1);
+        struct linear_product to = {&layer->up, &both, false};
+        multiply(f, in, &to, 1);
         f->table->activate(f->backend, a->activation, &gate, &second, &up);
         return;
     }
-    struct backend_product to[2] = {product(&layer->up, &up, false), product(&layer->gate, &gate, false)};
-    f->table->products(f->backend, in, to, a->gated ? 2 : 1);
+    struct linear_product to[2] = {{&layer->up, &up, false}, {&layer->gate, &gate, false}};
+    multiply(f, in, to, a->gated ? 2 : 1);
     f->table->activate(f->backend, a->activation, a->gated ? &gate : &up, a->gated ? &up : NULL, &up);
 }
 
@@ -298,8 +328,8 @@ static void run_outputs(struct forward *f, int64_t outputs, const struct tensor 
     struct tensor last = tensor_rows(&f->last, 0, outputs), logits = tensor_rows(&f->logits, 0, outputs);
     f->table->gather_outputs(f->backend, x, &last);
     norm(f, &f->params->output_norm, &last, 1, &last);
-    struct backend_product to = product(&f->params->output, &logits, false);
-    f->table->products(f->backend, &last, &to, 1);
+    struct linear_product to = {&f->params->output, &logits, false};
+    multiply(f, &last, &to, 1);
     if (f->hparams->final_softcap > 0.0f)
         f->table->softcap(f->backend, &logits, f->hparams->final_softcap);
     if (greatest)

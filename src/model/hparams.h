@@ -47,6 +47,9 @@ struct model_hparams {
     float output_scale;                     /* on the logits; 1 */
     bool parallel; /* attention and feed-forward read the same norm and are added together */
     struct rotary_hparams rotary[2]; /* global, local */
+    const float *slopes;    /* [heads of all layers], in place of the formula; NULL: none. An adapter's */
+    int64_t adapter_rank;   /* the largest of any adapter; 0: none */
+    uint64_t adapter_bytes; /* of adapters' matrices, as F32 */
     int max_heads, max_kv_heads;
     int64_t max_ffn;
 };
@@ -55,5 +58,10 @@ struct model_hparams {
  * missing, of the wrong type or out of range. */
 ll_status hparams_read(const struct gguf *gguf, struct model_hparams *ret, ll_error *error);
 void hparams_fini(struct model_hparams *hparams);
+/* Whether heads have slopes. */
+static inline bool hparams_alibi(const struct model_hparams *hparams)
+{
+    return hparams->alibi_max_bias > 0.0f || hparams->slopes;
+}
 
 #endif

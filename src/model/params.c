@@ -15,6 +15,7 @@
 
 struct loader {
     const struct gguf *gguf;
+    struct adapters *adapters;
     struct backend *backend;
     struct model_hparams *hparams;
     struct model_params *params;
@@ -158,6 +159,8 @@ static ll_status load_vector(struct loader *l, enum need need, const char *name,
 {
     float *values;
     ll_status status = read_vector(l, need, name, count, &values);
+    if (status == LL_OK && values)
+        status = adapters_add_deltas(l->adapters, name, values, count, l->error);
     for (int64_t i = 0; status == LL_OK && values && l->vector_scale != 1.0f && i < count; i++)
         values[i] *= l->vector_scale;
     if (status == LL_OK && values)
@@ -189,10 +192,57 @@ static ll_status load_norm(struct loader *l, enum need need, int layer, const ch
     return load_vector(l, OPTIONAL, name_of(layer, part, "bias").text, n, &ret->bias);
 }
 
+static ll_status place_matrix(struct loader *l, const float *values, int64_t rows, int64_t cols,
+                              struct tensor *ret)
+{
+    *ret = (struct tensor){.dtype = DT_F32, .rows = rows, .cols = cols, .stride = cols * 4};
+    LL_TRY(place(l, values, (uint64_t)(rows * cols) * 4, &ret->data));
+    return prepare(l, ret);
+}
+
+static ll_status place_low_rank(struct loader *l, const struct adapter_matrices *m, int64_t outputs,
+                                int64_t inputs, struct linear_params *linear)
+{
+    struct model_params *p = l->params;
+    if (!mem_grow((void **)&p->low_ranks, &p->low_rank_capacity, p->low_rank_count + 1,
+                  sizeof(struct low_rank *)))
+        return error_nomem(l->error, "adapter", sizeof(struct low_rank));
+    struct low_rank *made = mem_new(1, sizeof *made);
+    if (!made)
+        return error_nomem(l->error, "adapter", sizeof *made);
+    p->low_ranks[p->low_rank_count++] = made;
+    LL_TRY(place_matrix(l, m->a, m->rank, inputs, &made->a));
+    LL_TRY(place_matrix(l, m->b, outputs, m->rank, &made->b));
+    struct low_rank **end = &linear->low_rank;
+    while (*end)
+        end = &(*end)->next;
+    *end = made;
+    return LL_OK;
+}
+
+static ll_status attach_adapters(struct loader *l, const char *name, int64_t outputs, int64_t inputs,
+                                 struct linear_params *linear)
+{
+    for (size_t i = 0; i < adapters_count(l->adapters); i++) {
+        struct adapter_matrices matrices;
+        LL_TRY(adapters_matrices(l->adapters, i, name, outputs, inputs, &matrices, l->error));
+        if (matrices.rank == 0)
+            continue;
+        ll_status status = place_low_rank(l, &matrices, outputs, inputs, linear);
+        mem_free(matrices.a);
+        mem_free(matrices.b);
+        if (status != LL_OK)
+            return status;
+    }
+    return LL_OK;
+}
+
 static ll_status load_linear(struct loader *l, enum need need, int layer, const char *part, int64_t outputs,
                              int64_t inputs, struct linear_params *ret)
 {
     LL_TRY(load_matrix(l, need, name_of(layer, part, "weight").text, outputs, inputs, &ret->weight));
+    if (ret->weight.data)
+        LL_TRY(attach_adapters(l, name_of(layer, part, "weight").text, outputs, inputs, ret));
     return load_vector(l, OPTIONAL, name_of(layer, part, "bias").text, outputs, &ret->bias);
 }
 
@@ -301,14 +351,17 @@ static ll_status make_slopes(struct loader *l)
 {
     const struct model_hparams *h = l->hparams;
     float values[4096]; /* hparams.c allows no more heads */
+    const float *given = h->slopes;
     l->params->slopes = mem_new((size_t)h->layers, sizeof *l->params->slopes);
     if (!l->params->slopes)
         return error_nomem(l->error, "model", (size_t)h->layers * sizeof *l->params->slopes);
     for (int i = 0; i < h->layers; i++) {
-        alibi_slopes(h->layer[i].heads, h->alibi_max_bias, values);
-        for (int head = 0; head < h->layer[i].heads; head++)
-            values[head] *= h->alibi_scale;
-        LL_TRY(place_vector(l, values, h->layer[i].heads, &l->params->slopes[i]));
+        int heads = h->layer[i].heads;
+        if (!given)
+            alibi_slopes(heads, h->alibi_max_bias, values);
+        for (int head = 0; head < heads; head++)
+            values[head] = given ? *given++ : values[head] * h->alibi_scale;
+        LL_TRY(place_vector(l, values, heads, &l->params->slopes[i]));
     }
     return LL_OK;
 }
@@ -351,7 +404,8 @@ static ll_status refuse_unused(struct loader *l)
 {
     for (size_t i = 0; i < gguf_tensor_count(l->gguf); i++) {
         const char *name = gguf_tensor_at(l->gguf, i)->name;
-        if (!l->used[i] && !harmless(name))
+        bool turned_off = l->hparams->slopes && strncmp(name, "rope_", 5) == 0; /* by an adapter */
+        if (!l->used[i] && !turned_off && !harmless(name))
             return error_set(l->error, LL_UNSUPPORTED, "model",
                              "the tensor %s has no place in architecture %s as this version knows it", name,
                              l->hparams->architecture->name);
@@ -373,16 +427,19 @@ static ll_status load_all(struct loader *l)
         LL_TRY(load_layer(l, i));
     if (h->position == LL_ROTARY)
         LL_TRY(make_rotary(l));
-    if (h->alibi_max_bias > 0.0f)
+    if (hparams_alibi(h))
         LL_TRY(make_slopes(l));
+    LL_TRY(adapters_refuse_unused(l->adapters, l->error));
     return refuse_unused(l);
 }
 
-ll_status params_load(const struct gguf *gguf, struct backend *backend, struct model_hparams *hparams,
-                      const ll_run *run, struct model_params *ret, ll_error *error)
+ll_status params_load(const struct gguf *gguf, struct adapters *adapters, struct backend *backend,
+                      struct model_hparams *hparams, const ll_run *run, struct model_params *ret,
+                      ll_error *error)
 {
     struct model_params params = {.backend = backend};
     struct loader loader = {.gguf = gguf,
+                            .adapters = adapters,
                             .backend = backend,
                             .hparams = hparams,
                             .params = &params,
@@ -403,6 +460,9 @@ void params_fini(struct model_params *params)
     for (size_t i = 0; i < params->owned_count; i++)
         params->backend->table->memory_free(params->backend, MEMORY_WEIGHTS, params->owned[i].memory,
                                             params->owned[i].bytes);
+    for (size_t i = 0; i < params->low_rank_count; i++)
+        mem_free(params->low_ranks[i]);
+    mem_free(params->low_ranks);
     mem_free(params->owned);
     mem_free(params->slopes);
     mem_free(params->layer);

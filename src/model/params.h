@@ -5,15 +5,23 @@
 #ifndef MODEL_PARAMS_H
 #define MODEL_PARAMS_H
 
+#include "model/adapter.h"
 #include "model/hparams.h"
 
 struct norm_params {
     struct tensor weight, bias; /* [1, n] */
 };
 
+struct low_rank { /* of an adapter: adds b · (a · input) to a product's output */
+    struct tensor a; /* [rank, inputs]                  */
+    struct tensor b; /* [outputs, rank], scale included */
+    struct low_rank *next;
+};
+
 struct linear_params {
-    struct tensor weight; /* [outputs, inputs] */
-    struct tensor bias;   /* [1, outputs] */
+    struct tensor weight;      /* [outputs, inputs] */
+    struct tensor bias;        /* [1, outputs] */
+    struct low_rank *low_rank; /* NULL: no adapter changes it */
 };
 
 struct layer_params {
@@ -37,6 +45,8 @@ struct model_params {
     struct tensor *slopes;             /* [layers] of [1, heads]; NULL without ALiBi; made here */
     struct layer_params *layer;        /* [layers] */
 
+    struct low_rank **low_ranks; /* [low_rank_count], all there are: owned */
+    size_t low_rank_count, low_rank_capacity;
     struct backend *backend; /* where the memory below lives */
     struct params_memory {
         void *memory;
@@ -47,9 +57,10 @@ struct model_params {
 
 /* Sets hparams->vocabulary. A weight missing, misshapen, of an unreadable type, or present but of no
  * use to the architecture (running without it would be wrong) is an error naming it. gguf must
- * outlive params when the backend uses host memory. */
-ll_status params_load(const struct gguf *gguf, struct backend *backend, struct model_hparams *hparams,
-                      const ll_run *run, struct model_params *ret, ll_error *error);
+ * outlive params when the backend uses host memory. adapters: NULL for none; not used afterwards. */
+ll_status params_load(const struct gguf *gguf, struct adapters *adapters, struct backend *backend,
+                      struct model_hparams *hparams, const ll_run *run, struct model_params *ret,
+                      ll_error *error);
 void params_fini(struct model_params *params);
 
 #endif

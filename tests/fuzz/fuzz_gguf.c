@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "formats/gguf.h"
 #include "fuzz/fuzz.h"
+#include "model/adapter.h"
 
 static void inside(const uint8_t *data, size_t size, const void *start, uint64_t length)
 {
@@ -49,6 +50,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_require(gguf_file_bytes(gguf) == size);
     walk_values(gguf, data, size);
     walk_tensors(gguf, data, size);
+    ll_adapter_info info;
+    (void)adapter_describe(gguf, &info, &error);
     gguf_close(gguf);
     return 0;
 }

@@ -63,7 +63,7 @@ static ll_status load(const struct strbuf *file, struct loaded *ret, ll_error *e
     LL_TRY(reference_backend.open(&options, &ret->backend, error));
     LL_TRY(gguf_open_memory(file->text, file->length, &ret->gguf, error));
     LL_TRY(hparams_read(ret->gguf, &ret->hparams, error));
-    return params_load(ret->gguf, ret->backend, &ret->hparams, NULL, &ret->params, error);
+    return params_load(ret->gguf, NULL, ret->backend, &ret->hparams, NULL, &ret->params, error);
 }
 
 static void unload(struct loaded *loaded)

@@ -32,6 +32,8 @@ else
 fi
 refused 2 'TOKEN=NUMBER' "a logit bias that is none" longleaf run -m toy -p hi -n 2 --logit-bias 5
 refused 2 'mirostat' "a version of mirostat that there is not" longleaf run -m toy -p hi --mirostat 3
+refused 5 'nothing.gguf' "an adapter that is not there" longleaf run -m toy -p hi --adapter nothing.gguf
+refused 5 'no adapter' "a model as an adapter" longleaf run -m toy -p hi --adapter "$LONGLEAF_MODELS/toy.gguf":0.5
 refused 2 '' "a device that is none" longleaf run --device toaster -p hi
 
 # ---- documents ----
