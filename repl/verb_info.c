@@ -231,7 +231,7 @@ static void print_adapter(struct output *output, const char *path, const ll_adap
 {
     output_printf(output, "file          %s\n", path);
     output_printf(output, "size          %s\n", human_bytes(info->file_bytes).text);
-    output_printf(output, "kind          LoRA adapter for the architecture %s; --adapter puts it over a model\n",
+    output_printf(output, "kind          LoRA adapter for %s models, to be put over one with --adapter\n",
                   info->architecture);
     if (info->name[0])
         output_printf(output, "name          %s\n", info->name);

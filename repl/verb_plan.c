@@ -114,7 +114,8 @@ static int plan_model(struct program *program, struct outlook *outlook, const ch
         code = program_fail(program, CONCERN_MODEL, &error);
     struct adapter_list adapters = {0};
     bool listed = adapters_of(&program->settings, &adapters);
-    if (!code && (!listed || ll_blueprint_add_adapters(blueprint, adapters.items, adapters.count, &error) != LL_OK))
+    if (!code &&
+        (!listed || ll_blueprint_add_adapters(blueprint, adapters.items, adapters.count, &error) != LL_OK))
         code = program_fail(program, CONCERN_MODEL, &error);
     adapters_fini(&adapters);
     if (!code) {

@@ -89,7 +89,8 @@ void ll_blueprint_close(ll_blueprint *b)
     mem_free(b);
 }
 
-ll_status ll_blueprint_add_adapters(ll_blueprint *b, const ll_adapter *adapters, size_t count, ll_error *error)
+ll_status ll_blueprint_add_adapters(ll_blueprint *b, const ll_adapter *adapters, size_t count,
+                                    ll_error *error)
 {
     if (b->adapters)
         return error_set(error, LL_STATE, "adapter", "the blueprint has adapters already");

@@ -191,7 +191,8 @@ static ll_status open_parts(ll_model *model, const char *path, const ll_model_op
         return error_set(error, LL_UNSUPPORTED, "model",
                          "this is an adapter, which goes over a model: -m MODEL --adapter FILE");
     LL_TRY(hparams_read(model->gguf, &model->hparams, error));
-    LL_TRY(adapters_open(options->adapters, options->adapter_count, &model->hparams, &model->adapters, error));
+    LL_TRY(
+        adapters_open(options->adapters, options->adapter_count, &model->hparams, &model->adapters, error));
     LL_TRY(tokenizer_open(model->gguf, &model->tokenizer, error));
     LL_TRY(chat_open(model->gguf, model->tokenizer, &model->chat, error));
     if (tokenizer_note(model->tokenizer))

@@ -45,4 +45,19 @@ keys, and any other, without writing a file.
 Chat templates are rendered by the engine itself; `tests/text/make_template_vectors.py` makes templates of every
 construct and of the ways that ChatML, Llama 2 and 3, Gemma, Qwen 3, Phi 3, Mistral, Granite, Zephyr, DeepSeek and
 Vicuna write turns, and jinja2's answers to them, which `tests/text/test_template` compares byte for byte.
+
+## Adapters
+
+`--adapter FILE[:SCALE]` puts a LoRA adapter over the model as it runs; given several times, they add up. The file is a
+GGUF one with `general.type` "adapter" and `adapter.type` "lora", as llama.cpp's `convert_lora_to_gguf.py` writes it:
+`NAME.lora_a` and `NAME.lora_b` for each matrix NAME, and `adapter.lora.alpha`. A product gains
+scale · alpha / rank · b · (a · input), in FP32. `longleaf info FILE` describes an adapter.
+
+Two things go beyond that format. `NAME.delta` is added to the vector NAME, a norm or a bias, times the scale. The
+metadata `adapter.alibi.slopes`, FP32 numbers for the heads of the first layer, then the second and so on, turn a model's
+rotary positions off and put ALiBi with these slopes in their place; `adapter.context_length` may say for how many
+tokens it was trained.
+
+An adapter for another architecture, with a tensor of another shape, or with one that changes nothing here (embeddings,
+experts, an output tied to the embedding) is refused, with the tensor's name. Adapters run on the processor only.
 END
