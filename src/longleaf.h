@@ -304,8 +304,11 @@ typedef struct ll_need_options {
 
 typedef struct ll_need { /* bytes; UINT64_MAX: beyond 64 bits */
     uint64_t bytes[LL_COMPONENTS], total;
-    uint64_t cache_full, cache_sliding; /* the cache by layers that see everything and that see a window */
-    size_t sliding_layers;
+    uint64_t cache_full, cache_sliding, cache_alibi; /* the cache by layers: that see everything, that see a
+                          window, whose heads reach as far as ALiBi's slopes let them */
+    size_t full_layers, sliding_layers, alibi_layers;
+    uint64_t activations, working, graphs; /* the scratch by use: one step's tensors, the threads' own space,
+                          recorded steps of a GPU (assumed) */
     size_t context;
     bool extrapolated; /* longer than the model was trained for */
     bool proven;       /* this kind of device: predictions are held against measurements in the tests */
@@ -323,6 +326,7 @@ typedef struct ll_placement { /* of whole layers, in order, on one of several de
     size_t first_layer, layers;
     bool embedding, output; /* the first device has the embedding, the last one with layers the output */
     uint64_t bytes, memory; /* what is placed there, and what there is */
+    uint64_t parts[LL_COMPONENTS]; /* of bytes */
 } ll_placement;
 
 /* path: a GGUF file, a Hugging Face folder or its config.json alone. Takes milliseconds: no weights are

@@ -16,6 +16,7 @@ static const ll_dtype kv_types[] = {LL_F32, LL_F16, LL_BF16, LL_Q8_0};
 enum { KV_TYPES = sizeof kv_types / sizeof *kv_types };
 static const char *const precisions[] = {"as stored", "F32", "F16", "BF16", "8 bit", "4 bit"};
 enum { PRECISIONS = sizeof precisions / sizeof *precisions };
+static const char *const precision_words[PRECISIONS] = {"stored", "f32", "f16", "bf16", "8bit", "4bit"};
 static const size_t windows[] = {1, 2, 4, 8, 16};
 enum { WINDOWS = sizeof windows / sizeof *windows };
 
@@ -25,7 +26,8 @@ static const struct {
     const char *reason;
 } tasks[] = {{"sorting texts into kinds", 512, "one page and a word of answer"},
              {"a single question", 1024, "a page or two and a paragraph of answer"},
-             {"chat", 4096, "some thousand words of talk before the oldest must go"},
+             {"a short chat", 2048, "some ten exchanges before the oldest are summarised"},
+             {"a long chat", 4096, "an hour of talk, or a page to talk about"},
              {"a summary of a long document", 8192, "longer windows mean fewer seams; more is better here"}};
 enum { TASKS = sizeof tasks / sizeof *tasks };
 
@@ -192,6 +194,71 @@ static void show_contexts(struct view *view, struct text *out)
         text_puts(out, "The driver's context is assumed to take 512 MiB.\n");
 }
 
+static void put_row(struct text *out, const char *what, const char *detail, uint64_t value)
+{
+    struct human room;
+    text_printf(out, "  %-10s %-52s %11s\n", what, detail, bytes(value, &room));
+}
+
+/* Weights by type are the file's; in another precision all matrices have that one. */
+static void show_weight_rows(struct view *view, const ll_need *need, struct text *out)
+{
+    const struct outlook *outlook = view->outlook;
+    struct text detail = {0};
+    uint64_t left = need->bytes[LL_WEIGHTS];
+    for (size_t i = 0; i < ll_blueprint_type_count(outlook->blueprint); i++) {
+        ll_weight_type type;
+        if (outlook->options.precision != LL_AS_STORED ||
+            ll_blueprint_get_type(outlook->blueprint, i, &type) != LL_OK || type.bytes > left)
+            continue;
+        text_clear(&detail);
+        text_printf(&detail, "%s, %zu tensors", type.name, type.tensors);
+        put_row(out, "weights", text_string(&detail), type.bytes);
+        left -= type.bytes;
+    }
+    if (left)
+        put_row(out, "weights",
+                outlook->options.precision == LL_AS_STORED ? "norms and biases besides, as F32"
+                                                           : precisions[outlook->options.precision],
+                left);
+    text_fini(&detail);
+}
+
+static void show_cache_row(struct text *out, size_t layers, const char *what, uint64_t value)
+{
+    struct text detail = {0};
+    text_printf(&detail, "%zu layer%s %s", layers, layers == 1 ? "" : "s", what);
+    if (layers)
+        put_row(out, "KV cache", text_string(&detail), value);
+    text_fini(&detail);
+}
+
+/* One context row by row, as it would stand on the device. */
+static void show_rows(struct view *view, struct text *out)
+{
+    const ll_need_options *o = &view->outlook->options;
+    bool cuda = o->device == LL_CUDA;
+    ll_need need = need_at(view, view->main_context, o->cache_type, o->precision, 0);
+    struct text window = {0};
+    text_printf(&window, "that see a window of %s tokens", human_count(view->info.sliding_window).text);
+    text_printf(out, "\nRow by row at %s tokens, %s KV, on %s:\n", human_count(view->main_context).text,
+                outlook_kv_name(o->cache_type), cuda ? "a GPU" : "the processor");
+    show_weight_rows(view, &need, out);
+    show_cache_row(out, need.full_layers, "that see all tokens", need.cache_full);
+    show_cache_row(out, need.sliding_layers, text_string(&window), need.cache_sliding);
+    show_cache_row(out, need.alibi_layers, "whose reach ALiBi's slopes bound; keys of all tokens stay",
+                   need.cache_alibi);
+    put_row(out, "scratch", "activations of one step", need.activations);
+    if (!cuda)
+        put_row(out, "scratch", "working space of the threads", need.working);
+    put_row(out, "graphs", cuda ? "recorded steps (assumed)" : "none on the processor", need.graphs);
+    put_row(out, "logits", "a row of the vocabulary, twice, for each sequence", need.bytes[LL_LOGITS]);
+    put_row(out, cuda ? "driver" : "program", cuda ? "the driver's context (assumed)" : "with the tokenizer",
+            need.bytes[LL_PROGRAM]);
+    put_row(out, "together", "", need.total);
+    text_fini(&window);
+}
+
 static void show_naive(struct view *view, struct text *out)
 {
     const ll_need_options *o = &view->outlook->options;
@@ -260,14 +327,19 @@ static void show_memories(struct view *view, struct text *out)
     }
 }
 
+static size_t task_context(const struct view *view, int task)
+{
+    return tasks[task].context < view->info.trained_context ? tasks[task].context
+                                                            : view->info.trained_context;
+}
+
 static void show_tasks(struct view *view, struct text *out)
 {
     const struct outlook *outlook = view->outlook;
     struct human room;
     text_puts(out, "\nContexts that suit a task:\n");
     for (int i = 0; i < TASKS; i++) {
-        size_t context =
-            tasks[i].context < view->info.trained_context ? tasks[i].context : view->info.trained_context;
+        size_t context = task_context(view, i);
         ll_need need = need_at(view, context, outlook->options.cache_type, outlook->options.precision, 0);
         text_printf(out, "  %-30s %6s  %11s  %s%s\n", tasks[i].task, human_count(context).text,
                     bytes(need.total, &room), tasks[i].reason,
@@ -275,22 +347,34 @@ static void show_tasks(struct view *view, struct text *out)
     }
 }
 
-/* What people compute with in their heads, beside what is so. */
-static void show_folk(struct view *view, struct text *out)
+/* What people compute with in their heads, beside what is so: bytes. */
+struct folk {
+    double half_rule, half_exact; /* all weights in FP16 */
+    double least, most, exact;    /* keys and values of 1,000 tokens in FP16 */
+};
+
+static struct folk compute_folk(struct view *view)
 {
     const ll_need_options *o = &view->outlook->options;
-    ll_need half = need_at(view, 1024, LL_F16, LL_IN_F16, 0),
-            more = need_at(view, 2048, LL_F16, o->precision, 0);
-    ll_need less = need_at(view, 1024, LL_F16, o->precision, 0);
+    ll_need half = need_at(view, 1024, LL_F16, LL_IN_F16, 0);
+    ll_need less = need_at(view, 1024, LL_F16, o->precision, 1),
+            more = need_at(view, 2048, LL_F16, o->precision, 1);
     double billions = (double)view->info.parameters / 1e9;
+    return (struct folk){2e9 * billions, (double)half.bytes[LL_WEIGHTS], 1.2e9 * billions / 7.0,
+                         1.8e9 * billions / 7.0,
+                         (double)(more.bytes[LL_CACHE] - less.bytes[LL_CACHE]) / 1024.0 * 1000.0};
+}
+
+static void show_folk(struct view *view, struct text *out)
+{
+    struct folk folk = compute_folk(view);
     text_printf(
         out,
         "\nRules of thumb beside the figures:\n"
         "  \"2 GB for a billion parameters in FP16\": %.2f GB; exactly %.2f GB\n"
         "  \"1.2 to 1.8 GB for a thousand tokens of a 7B\": %.3f to %.3f GB for this size; exactly %.3f GB"
         " (f16, KV of 1,000 tokens)\n",
-        2.0 * billions, (double)half.bytes[LL_WEIGHTS] / 1e9, 1.2 * billions / 7.0, 1.8 * billions / 7.0,
-        (double)(more.bytes[LL_CACHE] - less.bytes[LL_CACHE]) / 1024.0 * 1000.0 / 1e9);
+        folk.half_rule / 1e9, folk.half_exact / 1e9, folk.least / 1e9, folk.most / 1e9, folk.exact / 1e9);
 }
 
 static void show_placement(struct view *view, struct text *out)
@@ -314,12 +398,19 @@ static void show_placement(struct view *view, struct text *out)
     for (size_t i = 0; i < outlook->memory_count; i++) {
         text_printf(out, "  device %zu, %s of %s: ", i, human_bytes(places[i].bytes).text,
                     human_bytes(places[i].memory).text);
-        if (places[i].layers)
-            text_printf(out, "%slayers %zu to %zu%s\n", places[i].embedding ? "embedding, " : "",
-                        places[i].first_layer, places[i].first_layer + places[i].layers - 1,
-                        places[i].output ? ", output" : "");
-        else
+        if (!places[i].layers) {
             text_puts(out, "nothing\n");
+            continue;
+        }
+        text_printf(out, "%slayers %zu to %zu%s\n   ", places[i].embedding ? "embedding, " : "",
+                    places[i].first_layer, places[i].first_layer + places[i].layers - 1,
+                    places[i].output ? ", output" : "");
+        for (int c = 0; c < LL_COMPONENTS; c++)
+            text_printf(out, "%s %s %s", c ? "," : "",
+                        c == LL_PROGRAM && options.device == LL_CUDA ? "driver"
+                                                                     : ll_component_name((ll_component)c),
+                        human_bytes(places[i].parts[c]).text);
+        text_putc(out, '\n');
     }
 }
 
@@ -327,6 +418,7 @@ static void show_text(struct view *view, struct text *out)
 {
     show_model(view, out);
     show_contexts(view, out);
+    show_rows(view, out);
     show_naive(view, out);
     show_choices(view, out);
     show_memories(view, out);
@@ -353,6 +445,10 @@ static json_t *need_json(const ll_need *need)
     json_object_set_new(row, "total", count_json(need->total));
     json_object_set_new(row, "cache_full", count_json(need->cache_full));
     json_object_set_new(row, "cache_sliding", count_json(need->cache_sliding));
+    json_object_set_new(row, "cache_alibi", count_json(need->cache_alibi));
+    json_object_set_new(row, "activations", count_json(need->activations));
+    json_object_set_new(row, "working", count_json(need->working));
+    json_object_set_new(row, "graphs", count_json(need->graphs));
     json_object_set_new(naive, "weights", count_json(need->naive_weights));
     json_object_set_new(naive, "cache", count_json(need->naive_cache));
     json_object_set_new(naive, "scores", count_json(need->naive_scores));
@@ -438,6 +534,55 @@ static json_t *fits_json(struct view *view)
     return rows;
 }
 
+/* null: one device, or they do not hold it. Computed, not proven. */
+static json_t *placement_json(struct view *view)
+{
+    const struct outlook *outlook = view->outlook;
+    ll_placement places[OUTLOOK_MEMORIES];
+    ll_need_options options = outlook->options;
+    options.context = view->main_context;
+    if (outlook->memory_count < 2 || outlook->memories_found ||
+        ll_blueprint_place(outlook->blueprint, &options, outlook->memories, outlook->memory_count, places,
+                           NULL) != LL_OK)
+        return json_null();
+    json_t *rows = json_array();
+    for (size_t i = 0; i < outlook->memory_count; i++) {
+        json_t *row = json_object();
+        json_object_set_new(row, "memory", count_json(places[i].memory));
+        json_object_set_new(row, "bytes", count_json(places[i].bytes));
+        json_object_set_new(row, "first_layer", count_json(places[i].first_layer));
+        json_object_set_new(row, "layers", count_json(places[i].layers));
+        json_object_set_new(row, "embedding", json_boolean(places[i].embedding));
+        json_object_set_new(row, "output", json_boolean(places[i].output));
+        for (int c = 0; c < LL_COMPONENTS; c++)
+            json_object_set_new(row, ll_component_name((ll_component)c), count_json(places[i].parts[c]));
+        json_object_set_new(row, "proven", json_false());
+        json_array_append_new(rows, row);
+    }
+    return rows;
+}
+
+static json_t *tasks_json(struct view *view)
+{
+    const ll_need_options *o = &view->outlook->options;
+    json_t *rows = json_array();
+    for (int i = 0; i < TASKS; i++) {
+        ll_need need = need_at(view, task_context(view, i), o->cache_type, o->precision, 0);
+        json_array_append_new(rows, json_pack("{s:s, s:o, s:o, s:s}", "task", tasks[i].task, "context",
+                                              count_json(need.context), "total", count_json(need.total),
+                                              "reason", tasks[i].reason));
+    }
+    return rows;
+}
+
+static json_t *folk_json(struct view *view)
+{
+    struct folk folk = compute_folk(view);
+    return json_pack("{s:f, s:f, s:f, s:f, s:f}", "half_rule", folk.half_rule, "half_exact", folk.half_exact,
+                     "thousand_rule_least", folk.least, "thousand_rule_most", folk.most, "thousand_exact",
+                     folk.exact);
+}
+
 static void show_json(struct view *view, struct text *out)
 {
     json_t *root = json_object();
@@ -449,6 +594,9 @@ static void show_json(struct view *view, struct text *out)
     json_object_set_new(root, "precisions", precisions_json(view));
     json_object_set_new(root, "windows", windows_json(view));
     json_object_set_new(root, "fits", fits_json(view));
+    json_object_set_new(root, "placement", placement_json(view));
+    json_object_set_new(root, "tasks", tasks_json(view));
+    json_object_set_new(root, "folk_rules", folk_json(view));
     char *text = json_dumps(root, JSON_INDENT(2));
     json_decref(root);
     text_puts(out, text ? text : "");
@@ -467,21 +615,30 @@ static void put_field(struct text *out, const char *field)
     text_putc(out, '"');
 }
 
+static void put_csv_row(struct view *view, const ll_need *need, int type, int precision, size_t side,
+                        struct text *out)
+{
+    put_field(out, view->outlook->label);
+    text_printf(out, ",%s,%zu,%d,%d,%s,%s,%zu", view->outlook->options.device == LL_CUDA ? "cuda" : "cpu",
+                need->context, need->extrapolated, need->proven, outlook_kv_name(kv_types[type]),
+                precision_words[precision], side);
+    for (int c = 0; c < LL_COMPONENTS; c++)
+        text_printf(out, ",%llu", (unsigned long long)need->bytes[c]);
+    text_printf(out, ",%llu,%llu\n", (unsigned long long)need->total, (unsigned long long)need->naive_total);
+}
+
+/* Every context with every KV type, precision and number of windows. */
 static void show_csv(struct view *view, struct text *out)
 {
-    text_puts(out, "model,context,extrapolated,kv,weights,cache,scratch,logits,program,total,naive_total\n");
+    text_puts(out, "model,device,context,extrapolated,proven,kv,precision,windows,weights,cache,scratch,"
+                   "logits,program,total,naive_total\n");
     for (size_t i = 0; i < view->context_count; i++)
-        for (int t = 0; t < KV_TYPES; t++) {
-            if (!type_works(view, kv_types[t]))
-                continue;
-            ll_need need = need_at(view, view->contexts[i], kv_types[t], view->outlook->options.precision, 0);
-            put_field(out, view->outlook->label);
-            text_printf(out, ",%zu,%d,%s", need.context, need.extrapolated, outlook_kv_name(kv_types[t]));
-            for (int c = 0; c < LL_COMPONENTS; c++)
-                text_printf(out, ",%llu", (unsigned long long)need.bytes[c]);
-            text_printf(out, ",%llu,%llu\n", (unsigned long long)need.total,
-                        (unsigned long long)need.naive_total);
-        }
+        for (int t = 0; t < KV_TYPES; t++)
+            for (int p = 0; type_works(view, kv_types[t]) && p < PRECISIONS; p++)
+                for (int w = 0; w < WINDOWS; w++) {
+                    ll_need need = need_at(view, view->contexts[i], kv_types[t], (ll_precision)p, windows[w]);
+                    put_csv_row(view, &need, t, p, windows[w], out);
+                }
 }
 
 /* ---- SVG ---- */

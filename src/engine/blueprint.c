@@ -221,8 +221,9 @@ ll_status ll_blueprint_fit(const ll_blueprint *b, const ll_need_options *options
 /* ---- several devices ---- */
 
 struct placing {
-    uint64_t fixed;           /* on every device: scratch and the program or driver */
-    uint64_t first, last;     /* embedding; output and logits */
+    uint64_t scratch, program; /* on every device; program: or the driver */
+    uint64_t first, last;      /* embedding; output and logits */
+    uint64_t logits;
     uint64_t cache_per_layer; /* the mean: kinds of layers alternate */
     const ll_blueprint *blueprint;
     const struct footprint_request *request;
@@ -240,7 +241,7 @@ static ll_placement fill_device(const struct placing *p, size_t first, uint64_t 
 {
     size_t layers = (size_t)p->blueprint->hparams.layers;
     ll_placement place = {.first_layer = first, .memory = memory, .embedding = first == 0};
-    uint64_t bytes = p->fixed + (place.embedding ? p->first : 0);
+    uint64_t bytes = p->scratch + p->program + (place.embedding ? p->first : 0);
     while (first + place.layers < layers) {
         uint64_t next = bytes + placed_layer(p, first + place.layers);
         bool last = first + place.layers + 1 == layers;
@@ -250,7 +251,15 @@ static ll_placement fill_device(const struct placing *p, size_t first, uint64_t 
         place.output = last;
         place.layers++;
     }
-    place.bytes = place.layers ? bytes : 0;
+    if (!place.layers)
+        return place;
+    place.bytes = bytes;
+    place.parts[LL_CACHE] = p->cache_per_layer * place.layers;
+    place.parts[LL_SCRATCH] = p->scratch;
+    place.parts[LL_PROGRAM] = p->program;
+    place.parts[LL_LOGITS] = place.output ? p->logits : 0;
+    place.parts[LL_WEIGHTS] =
+        bytes - place.parts[LL_CACHE] - p->scratch - p->program - place.parts[LL_LOGITS];
     return place;
 }
 
@@ -261,8 +270,11 @@ ll_status ll_blueprint_place(const ll_blueprint *b, const ll_need_options *optio
     ll_need need;
     LL_TRY(make_request(b, options, &request, error));
     footprint_compute(&b->hparams, &b->inventory, b->vocabulary, &request, &need);
-    struct placing p = {
-        .fixed = need.bytes[LL_SCRATCH] + need.bytes[LL_PROGRAM], .blueprint = b, .request = &request};
+    struct placing p = {.scratch = need.bytes[LL_SCRATCH],
+                        .program = need.bytes[LL_PROGRAM],
+                        .logits = need.bytes[LL_LOGITS],
+                        .blueprint = b,
+                        .request = &request};
     p.first = footprint_weights(&b->inventory.embedding, request.precision, request.device.kind);
     p.last = need.bytes[LL_LOGITS] +
              footprint_weights(&b->inventory.output, request.precision, request.device.kind);
@@ -280,6 +292,11 @@ ll_status ll_blueprint_place(const ll_blueprint *b, const ll_need_options *optio
     uint64_t missing = p.last;
     for (size_t i = first; i < layers; i++)
         missing += placed_layer(&p, i);
-    return error_set(error, LL_NOMEM, "plan", "%zu of %zu layers find no place; %.1f GiB more are needed",
-                     layers - first, layers, (double)missing / 1073741824.0);
+    return error_set(
+        error, LL_NOMEM, "plan",
+        "%zu of %zu layers find no place; %.1f GiB more are needed, and every device keeps %.1f GiB "
+        "for %s and scratch",
+        layers - first, layers, (double)missing / 1073741824.0,
+        (double)(p.scratch + p.program) / 1073741824.0,
+        request.device.kind == LL_CPU ? "the program" : "the driver");
 }

@@ -53,7 +53,8 @@ static void name_precision(const struct model_hparams *h, const struct inventory
     } choices[] = {{LL_IN_8BIT, "Q8_0"}, {LL_IN_4BIT, "Q4_0 or Q4_K"}};
     ll_need need, stored;
     footprint_compute(h, inventory, vocabulary, &request, &stored);
-    snprintf(out, cap, "no precision of this model fits; use a smaller one");
+    snprintf(out, cap, "no precision of this model fits; use a smaller one%s",
+             request.device.kind == LL_CPU ? "" : ", or --device cpu");
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
         request.precision = choices[i].precision;
         footprint_compute(h, inventory, vocabulary, &request, &need);
@@ -117,9 +118,11 @@ ll_status room_check_cache(ll_model *model, uint64_t bytes, size_t tokens, size_
         snprintf(smaller, sizeof smaller, ", or all of them with q8_0 keys and values");
     else if (type != DT_Q8_0 && q8 > here)
         snprintf(smaller, sizeof smaller, ", or %zu with q8_0 keys and values", q8);
-    return error_set(error, LL_NOMEM, "memory",
-                     "a KV cache of %zu tokens%s in %s needs %.1f MiB and %.1f MiB are free; %zu tokens "
-                     "would fit%s",
-                     tokens, sequences > 1 ? " for all windows" : "", dtype_info(type)->name, mib(bytes),
-                     mib(room), here, smaller);
+    return error_set(
+        error, LL_NOMEM, "memory",
+        "a KV cache of %zu tokens%s in %s needs %.1f MiB and %.1f MiB are free; %zu tokens "
+        "would fit%s%s%s",
+        tokens, sequences > 1 ? " for all windows" : "", dtype_info(type)->name, mib(bytes), mib(room), here,
+        smaller, sequences > 1 ? "; fewer windows at once need less" : "",
+        engine_kind(model_engine(model)) == LL_CPU ? "" : "; --device cpu takes the machine's memory");
 }

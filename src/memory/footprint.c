@@ -16,8 +16,11 @@ enum { GROWTH_PART = 4, UNIT_ROWS = 96, TILE_KEYS = 64, LANES = 16, PANELS_AT_ON
 enum {
     PROGRAM_BYTES = 11 << 20,
     THREAD_BYTES = 64 << 10,
-    BYTES_PER_WORD = 80,     /* of the vocabulary: pieces, hashes, merges */
-    DRIVER_BYTES = 512 << 20 /* a CUDA context; assumed, not measured */
+    BYTES_PER_WORD = 80,      /* of the vocabulary: pieces, hashes, merges */
+    DRIVER_BYTES = 512 << 20, /* a CUDA context; assumed, not measured */
+    GRAPHS = 24,              /* recorded steps that cuda/graph.h keeps at the most */
+    LAYER_NODES = 10,
+    GRAPH_NODE_BYTES = 1 << 10 /* assumed, not measured */
 };
 
 /* ---- sums that stay at the top instead of wrapping ---- */
@@ -104,11 +107,14 @@ static void count_cache(const struct model_hparams *h, const struct footprint_re
 {
     uint64_t tokens = pool_tokens(r);
     for (int i = 0; i < h->layers; i++) {
-        uint64_t *part = h->layer[i].window > 0 ? &need->cache_sliding : &need->cache_full;
+        bool sliding = h->layer[i].window > 0, alibi = !sliding && h->alibi_max_bias > 0.0f;
+        uint64_t *part = sliding ? &need->cache_sliding : alibi ? &need->cache_alibi : &need->cache_full;
         *part = add(*part, layer_cache(h, i, r, tokens));
-        need->sliding_layers += h->layer[i].window > 0;
+        need->sliding_layers += sliding;
+        need->alibi_layers += alibi;
+        need->full_layers += !sliding && !alibi;
     }
-    need->bytes[LL_CACHE] = add(need->cache_full, need->cache_sliding);
+    need->bytes[LL_CACHE] = add(add(need->cache_full, need->cache_sliding), need->cache_alibi);
 }
 
 /* ---- working space of the CPU ---- */
@@ -169,8 +175,8 @@ static void count_naive(const struct model_hparams *h, const struct inventory *i
 
 struct footprint_device footprint_device(ll_device_kind kind, int threads)
 {
-    struct footprint_device device = {kind, threads > 0 ? threads : workers_default_count(), 64, DT_F32,
-                                      DT_F32, FORWARD_ROWS};
+    struct footprint_device device = {
+        kind, threads > 0 ? threads : workers_default_count(), 64, DT_F32, DT_F32, FORWARD_ROWS};
     if (kind == LL_CUDA) {
         device.block_tokens = 128;
         device.activation = DT_BF16;
@@ -190,9 +196,11 @@ void footprint_compute(const struct model_hparams *h, const struct inventory *in
         add(footprint_weights(&inventory->whole, r->precision, r->device.kind), position_bytes(h));
     need.bytes[LL_WEIGHTS] = add(need.bytes[LL_WEIGHTS], add(inventory->unknown_bytes, h->adapter_bytes));
     count_cache(h, r, &need);
-    need.bytes[LL_SCRATCH] =
-        add(forward_step_bytes(h, r->device.residual, r->device.activation, r->device.rows),
-            cpu ? working_bytes(h, inventory, r) : 0);
+    need.activations = forward_step_bytes(h, r->device.residual, r->device.activation, r->device.rows);
+    need.working = cpu ? working_bytes(h, inventory, r) : 0;
+    need.graphs =
+        cpu ? 0 : (uint64_t)GRAPHS * GRAPH_NODE_BYTES * ((uint64_t)h->layers * LAYER_NODES + LAYER_NODES);
+    need.bytes[LL_SCRATCH] = add(add(need.activations, need.working), need.graphs);
     need.bytes[LL_LOGITS] = add(forward_output_bytes(&shape, r->device.activation, (int64_t)r->sequences),
                                 times(times(vocabulary, sizeof(float)), r->sequences));
     need.bytes[LL_PROGRAM] =

@@ -137,10 +137,10 @@ static void compute_layer(struct computing *c, const struct hf_config *config, c
     add_matrix(c, part, h->width, q);
     add_matrix(c, part, layer->ffn * (a->gated ? 2 : 1), h->width);
     add_matrix(c, part, h->width, layer->ffn);
-    add_norm(c, part, a, config->other_bias, h->width);
-    add_norm(c, part, a, config->other_bias, h->width);
+    for (int norms = a->no_pre_norms ? 0 : 2; norms > 0; norms--)
+        add_norm(c, part, a, config->other_bias, h->width);
     if (a->required_qk_norm)
-        add_vector(c, part, 2 * (int64_t)h->head_dim);
+        add_vector(c, part, a->qk_norm_heads ? 2 * (int64_t)h->head_dim : q + kv);
     if (a->post_norms)
         add_vector(c, part, 2 * h->width);
     if (config->attention_bias)

@@ -16,14 +16,29 @@ is "$(at needs.0.proven out)" true "figures of the CPU are proven"
 ends 0 "several models make one table of CSV" longleaf plan --csv small window alibi
 is "$(grep -c '^model,' out)" 1 "its names stand once"
 is "$(cut -d, -f1 out | sort -u | wc -l)" 4 "every model has its rows"
-is "$(awk -F, '{ print NF }' out | sort -u)" 11 "every row has as many fields"
+is "$(awk -F, '{ print NF }' out | sort -u)" 15 "every row has as many fields"
 ends 0 "plan draws a curve" longleaf plan small --svg drawn.svg
 holds drawn.svg "</svg>" "the drawing is whole"
 ends 0 "a GPU is planned for without one" longleaf plan small --gpu-memory 8G,24G
 holds out "not proven by a measurement" "and said not to be proven"
 holds out "Spread over these 2 devices" "layers are placed on several devices"
+holds out "scratch" "with what each of them holds"
+ends 0 "several devices are placed in JSON" longleaf plan small --gpu-memory 8G,24G --json
+is "$(at placement.0.proven out)" false "and not proven"
+is "$(($(at placement.0.layers out) + $(at placement.1.layers out)))" "$(at model.layers out)" "every layer once"
+is "$(at tasks.0.context out)" 512 "tasks have their contexts"
+ends 0 "every choice is a row" longleaf plan small --csv
+is "$(cut -d, -f7 out | sort -u | tr '\n' ' ')" "4bit 8bit bf16 f16 f32 precision stored " "all precisions"
+is "$(cut -d, -f6 out | sort -u | tr '\n' ' ')" "bf16 f16 f32 kv " "all KV types that its heads can be kept in"
+awk -F, 'NR > 1 && $14 != $9 + $10 + $11 + $12 + $13' out > "$tap_note"
+[ ! -s "$tap_note" ]
+tap_case $? "and every row adds up"
+ends 0 "one context is shown row by row" longleaf plan window
+holds out "layers that see a window of" "layers with a window apart"
+ends 0 "so is a model with ALiBi" longleaf plan alibi
+holds out "whose reach ALiBi" "with its kind of layers"
 ends 0 "one context is shown alone" longleaf plan small -c 1000 --csv
-is "$(cut -d, -f2 out | sort -u | tr '\n' ' ')" "1000 context " "and no other"
+is "$(cut -d, -f3 out | sort -u | tr '\n' ' ')" "1000 context " "and no other"
 
 mkdir hf
 echo '{"model_type":"llama","hidden_size":64,"intermediate_size":128,"num_hidden_layers":2,"num_attention_heads":4,"vocab_size":300,"max_position_embeddings":2048}' > hf/config.json

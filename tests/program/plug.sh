@@ -1,0 +1,93 @@
+# Pulling the plug: kill -9 at any moment, a disk that is full, too little memory. What is left is whole.
+# SPDX-License-Identifier: Apache-2.0
+. "$top_srcdir/tests/program/program.sh"
+toy small llama context=4096
+log=$HOME/.local/state/longleaf/runs.db
+i=0
+while [ $i -lt 60 ]; do
+    i=$((i + 1))
+    echo "The lighthouse of part $i was built in $((1800 + i)) and holds $i lamps. Its keeper counted $((i * 7)) ships."
+done > document.txt
+longleaf sum -m small --no-cache document.txt > wanted 2> err
+
+# ---- kill -9, a little later each time, with what is kept of answers and the log of runs in use ----
+broken=0 rows=0
+for tenths in 0 1 2 3 5 8; do
+    longleaf sum -m small document.txt > out 2> err < /dev/null &
+    victim=$!
+    sleep 0.$tenths
+    kill -KILL "$victim" 2> /dev/null
+    wait "$victim" 2> /dev/null
+    longleaf log --json > log.json 2> err || { broken=1; echo "after 0.$tenths s"; cat err; } >> "$tap_note"
+    longleaf cache show > cache 2> err || { broken=1; echo "cache after 0.$tenths s"; cat err; } >> "$tap_note"
+done
+tap_case $broken "however early a run is killed, the log and the answers kept are whole"
+ends 0 "the next run goes through" longleaf sum -m small document.txt
+cmp -s out wanted || diff out wanted > "$tap_note"
+[ ! -s "$tap_note" ]
+tap_case $? "with the bytes of a run that nothing had been kept for"
+longleaf log --csv > rows.csv
+is "$(tail -n 1 rows.csv | cut -d, -f33)" done "and ends well in the log"
+
+# ---- a disk that is full: no file may grow beyond what it has ----
+rm -rf "$HOME/.local/state/longleaf" "$HOME/.cache/longleaf"
+limited() # BLOCKS COMMAND…
+{
+    blocks=$1
+    shift
+    sh -c 'ulimit -f "$1"; shift; exec "$@"' sh "$blocks" "$@"
+}
+for blocks in 0 1 8 24; do
+    limited $blocks longleaf sum -m small document.txt 2> err | cat > out
+    cmp -s out wanted || { echo "with $blocks blocks:"; cat err; diff out wanted; } >> "$tap_note"
+done
+[ ! -s "$tap_note" ]
+tap_case $? "a full disk loses no answer"
+longleaf sum -m small --no-log document.txt > /dev/full 2> err
+is $? 1 "an answer that cannot be written is a failure"
+holds err "could not be written" "and is said"
+limited 0 longleaf sum -m small -o whole.txt document.txt 2> err
+is $? 1 "so is a file that cannot"
+[ ! -e whole.txt ] && [ -z "$(ls -a | grep -F whole.txt)" ]
+tap_case $? "and nothing of it is left"
+ends 0 "with room again, the log is whole" longleaf log --json
+ends 0 "and the next run is like the first" longleaf sum -m small document.txt
+cmp -s out wanted
+tap_case $? "to the byte"
+
+# ---- too little memory, in steps: an end with a sentence, never a crash ----
+case ${ll_sanitizers-} in
+'')
+    died=0 refused=0 went=0
+    for mebibytes in 16 32 48 56 60 64 72 80 96 128 192 256 512 1024 2048; do
+        sh -c 'ulimit -v "$1"; shift; exec "$@"' sh $((mebibytes * 1024)) \
+            longleaf run -m small --raw -p 'the lighthouse' -n 4 -c 300000 -t 1 --ignore-eos > out 2> err < /dev/null
+        code=$?
+        case $code in
+        0) went=1 ;;
+        1 | 4 | 5) [ -s err ] && refused=1 || died=1 ;;
+        127) ;; # the loader of the system had no room for the program itself
+        *) died=1 ;;
+        esac
+        [ $died -eq 0 ] || { echo "$mebibytes MiB: ended with $code"; cat err; } >> "$tap_note"
+    done
+    [ ! -s "$tap_note" ]
+    tap_case $? "too little memory ends with a sentence"
+    [ $refused -eq 1 ] && [ $went -eq 1 ]
+    tap_case $? "and enough of it with an answer"
+    ;;
+*) tap_skip "too little memory ends with a sentence" "a sanitizer needs address space of its own" ;;
+esac
+group=/sys/fs/cgroup/longleaf-test.$$
+if [ -w /sys/fs/cgroup/cgroup.procs ] && mkdir "$group" 2> /dev/null && [ -e "$group/memory.max" ]; then
+    echo 67108864 > "$group/memory.max"
+    sh -c 'echo $$ > "$1/cgroup.procs"; shift; exec "$@"' sh "$group" \
+        longleaf run -m small --raw -p hi -n 4 -c 2000000 > out 2> err < /dev/null
+    is $? 4 "a container's limit is heard of before any work"
+    holds err "would fit" "with what would fit in it"
+    rmdir "$group"
+else
+    rmdir "$group" 2> /dev/null
+    tap_skip "a container's limit is heard of before any work" "no control group can be made here"
+fi
+tap_done
