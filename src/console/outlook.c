@@ -212,7 +212,7 @@ static void show_weight_rows(struct view *view, const ll_need *need, struct text
             ll_blueprint_get_type(outlook->blueprint, i, &type) != LL_OK || type.bytes > left)
             continue;
         text_clear(&detail);
-        text_printf(&detail, "%s, %zu tensors", type.name, type.tensors);
+        text_printf(&detail, "%s, %zu tensor%s", type.name, type.tensors, type.tensors == 1 ? "" : "s");
         put_row(out, "weights", text_string(&detail), type.bytes);
         left -= type.bytes;
     }
