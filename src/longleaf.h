@@ -14,8 +14,8 @@
  *
  * Rules
  *   1. No global state. Engines are independent. Locale, signals and standard streams are never
- *      touched; nothing is printed; nothing exits the process. LC_NUMERIC must be what it is at the
- *      start, "C": numbers in templates, metadata and documents are read with a decimal point.
+ *      touched; nothing is printed; nothing exits the process. Numbers in templates, metadata and
+ *      documents are read with a decimal point, whatever LC_NUMERIC is; sentences follow it.
  *   2. A model may be shared by sessions on several threads. A session or document is used by one
  *      thread at a time; a second mutating call returns LL_BUSY. Functions marked [any thread] may
  *      be called from any thread at any moment; ll_cancel_request also from a signal handler.
@@ -515,7 +515,8 @@ void ll_document_close(ll_document *document);
 ll_status ll_document_get_info(const ll_document *document, ll_document_info *ret);
 ll_status ll_document_get_file(const ll_document *document, size_t file, ll_file *ret);
 ll_status ll_document_get_section(const ll_document *document, size_t section, ll_section *ret);
-/* Where in its file a byte of the text stands; LL_NOT_FOUND when unknown (PDF, packed documents). */
+/* Where in its file a byte of the text stands: exact where a line, record or piece of text begins, else
+ * counted on from there; LL_NOT_FOUND when unknown (PDF, packed documents, text that was unpacked). */
 ll_status ll_document_get_source(const ll_document *document, uint64_t byte, size_t *ret_file,
                                  uint64_t *ret_source_byte);
 const char *ll_document_text(const ll_document *document, size_t *ret_length);

@@ -358,8 +358,12 @@ ll_status ll_document_get_source(const ll_document *d, uint64_t byte, size_t *re
         else
             high = middle;
     }
+    const struct reading_origin *here = &d->origins[low], *next = here + 1;
+    bool last = low + 1 == file->first_origin + file->origin_count;
+    uint64_t source = here->source + (byte - file->first - here->text);
     *ret_file = (size_t)(file - d->files);
-    *ret_source_byte = d->origins[low].source + (byte - file->first - d->origins[low].text);
+    /* Where the text is laid out anew it may be longer than what it comes from. */
+    *ret_source_byte = !last && next->source >= here->source && source > next->source ? next->source : source;
     return LL_OK;
 }
 

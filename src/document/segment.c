@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "document/segment.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "base/cancel.h"
@@ -10,7 +11,7 @@
 #include "document/outline.h"
 #include "document/sentence.h"
 
-enum { CHECK_BYTES = 1 << 18 };
+enum { CHECK_BYTES = 1 << 18, LEVELS = 6 };
 
 struct segmenter {
     struct ll_document *document;
@@ -20,7 +21,8 @@ struct segmenter {
     enum structure structure;
     const struct mark_list *marks;
     size_t next_mark;
-    bool fences_done; /* no closing fence follows any more */
+    int ranks[LEVELS + 1]; /* of marks by their level, where headings are guessed too */
+    bool fences_done;      /* no closing fence follows any more */
     bool failed;
     const ll_run *run;
 };
@@ -202,6 +204,45 @@ static size_t fence_end(struct segmenter *s, size_t first, char mark)
     return 0;
 }
 
+/* What the words of a marked line say of its rank; 0: nothing. */
+static int guessed_rank(const struct segmenter *s, const struct reading_mark *mark)
+{
+    struct heading heading;
+    size_t first = s->file->first + mark->first, end = line_end(s, first, s->file->first + mark->last);
+    bool met = heading_alone(s->text + first, end - first, &heading) && heading.rank != HEADING_CAPITALS;
+    return met ? heading.rank : 0;
+}
+
+/* Where the reader's marks stand among guessed headings ("3.2 Results"), a level takes the rank of those of
+ * its own marks whose words tell it; other levels go between. */
+static void rank_levels(struct segmenter *s)
+{
+    for (size_t i = 0; i < s->marks->count; i++) {
+        const struct reading_mark *mark = &s->marks->items[i];
+        int rank = mark->kind == MARK_HEADING && mark->level <= LEVELS ? guessed_rank(s, mark) : 0;
+        int *level = &s->ranks[rank ? mark->level : 0];
+        *level = rank && (!*level || rank < *level) ? rank : *level;
+    }
+    int known = 1;
+    while (known <= LEVELS && !s->ranks[known])
+        known++;
+    for (int level = known - 1; level >= 1; level--) {
+        int usual = HEADING_CAPITALS + level, below = level < LEVELS ? s->ranks[level + 1] : INT_MAX;
+        s->ranks[level] = usual < below ? usual : below - 1;
+    }
+    for (int level = known + 1; level <= LEVELS; level++)
+        if (!s->ranks[level])
+            s->ranks[level] = s->ranks[level - 1] + 1;
+}
+
+static int rank_of_mark(const struct segmenter *s, const struct reading_mark *mark)
+{
+    if (s->structure == STRUCTURE_MARKED)
+        return HEADING_MARKDOWN + mark->level - 1;
+    int rank = guessed_rank(s, mark);
+    return rank ? rank : s->ranks[mark->level <= LEVELS ? mark->level : LEVELS];
+}
+
 /* Lines that the reader has marked; returns where they end, 0 when there is no mark at this line. */
 static size_t take_marked_lines(struct segmenter *s, size_t at, size_t *block)
 {
@@ -218,8 +259,7 @@ static size_t take_marked_lines(struct segmenter *s, size_t at, size_t *block)
         add_block(s, *block, at - 1);
     *block = SIZE_MAX;
     if (mark->kind == MARK_HEADING) {
-        struct heading heading = {HEADING_MARKDOWN + mark->level - 1, mark->title, mark->title_end,
-                                  mark->level == 1};
+        struct heading heading = {rank_of_mark(s, mark), mark->title, mark->title_end, mark->level == 1};
         add_heading(s, at, base + mark->last, &heading, base);
     } else {
         add_paragraph(s, at, base + mark->last, kinds[mark->kind]);
@@ -232,10 +272,9 @@ static size_t take_special_line(struct segmenter *s, size_t at, size_t end, size
 {
     struct heading heading;
     char mark;
-    if (s->structure == STRUCTURE_MARKED && s->marks)
-        return take_marked_lines(s, at, block);
-    if (s->structure != STRUCTURE_MARKDOWN)
-        return 0;
+    size_t marked = s->structure != STRUCTURE_MARKDOWN && s->marks ? take_marked_lines(s, at, block) : 0;
+    if (marked || s->structure != STRUCTURE_MARKDOWN)
+        return marked;
     bool fence = !s->fences_done && is_fence(s, at, end, &mark);
     size_t close = fence ? fence_end(s, at, mark) : 0;
     bool title = !close && heading_atx(s->text + at, end - at, &heading);
@@ -349,6 +388,8 @@ ll_status segment_file(struct ll_document *document, struct doc_file *file, cons
                           .marks = marks,
                           .run = run};
     size_t first_paragraph = document->paragraph_count;
+    if (marks && s.structure == STRUCTURE_GUESSED)
+        rank_levels(&s);
     ll_status status = find_paragraphs(&s, error);
     if (status == LL_OK && !outline_build(&s.outline, document, file, first_paragraph, title, name))
         status = error_nomem(error, "document", document->text.length);

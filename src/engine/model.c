@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/machine.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "base/options.h"
 #include "base/utf8.h"
 #include "engine/engine.h"
@@ -55,7 +56,7 @@ static void show_number(const struct gguf_value *value, uint64_t index, char *ou
         snprintf(out, cap, "%s", gguf_array_int(value, index) ? "true" : "false");
     else if (value->type == GGUF_F32 || value->type == GGUF_F64 ||
              (value->type == GGUF_ARRAY && (value->element == GGUF_F32 || value->element == GGUF_F64)))
-        snprintf(out, cap, "%.7g", gguf_array_float(value, index));
+        number_print(out, cap, "%.7g", gguf_array_float(value, index));
     else
         snprintf(out, cap, "%" PRId64, gguf_array_int(value, index));
 }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "base/utf8.h"
 #include "formats/gguf_parts.h"
 
@@ -35,7 +36,7 @@ static bool read_integer(const char *text, long long least, long long most, unsi
 static bool read_float(const char *text, unsigned char *out)
 {
     char *end;
-    float value = strtof(text, &end);
+    float value = (float)number_parse(text, &end);
     memcpy(out, &value, sizeof value);
     return *text && *end == '\0' && isfinite(value);
 }

@@ -1,16 +1,21 @@
-/* Archives (ZIP, tar, compressed files): each member read like a file.
+/* Archives (ZIP, tar, compressed files): each member read like a file, in the order of their names.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "readers/archive.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "readers/package.h"
+
+enum { LOOK = 8192 };
 
 struct unpacking {
     struct source_call *call;
     const struct input *input;
     const char *path;
+    struct package package;
     struct sieve sieve;
 };
 
@@ -33,9 +38,51 @@ static void name_member(const struct unpacking *u, const struct package_member *
         strbuf_printf(ret, "%s/%s", u->path, member->name);
 }
 
-static ll_status visit(void *user, struct package_member *member)
+/* Only what a look at them takes is kept of members that nobody will read: pictures, programs, archives. */
+static void forget_rest(struct package_member *member)
+{
+    const char *other;
+    enum kind kind = kind_of_bytes(strbuf_text(&member->bytes), member->bytes.length, &other);
+    bool packed = kind == KIND_ARCHIVE && memcmp(member->bytes.text, "PK", 2) != 0;
+    struct strbuf head = {0};
+    if (member->bytes.length <= LOOK || (kind != KIND_OTHER && !packed))
+        return;
+    strbuf_append(&head, member->bytes.text, LOOK);
+    strbuf_fini(&member->bytes);
+    member->bytes = head;
+}
+
+static ll_status collect(void *user, struct package_member *member)
 {
     struct unpacking *u = user;
+    struct package *package = &u->package;
+    if (!mem_grow((void **)&package->members, &package->capacity, package->count + 1,
+                  sizeof *package->members))
+        return error_nomem(u->input->error, "archive", package->count);
+    forget_rest(member);
+    if (member->bytes.failed)
+        return error_nomem(u->input->error, "archive", LOOK);
+    member->place = package->count;
+    package->members[package->count++] = *member;
+    *member = (struct package_member){0};
+    return LL_OK;
+}
+
+/* As a walk through folders would meet them: whatever stands in a folder stays together. */
+static int compare_members(const void *a, const void *b)
+{
+    const struct package_member *x = a, *y = b;
+    const unsigned char *s = (const unsigned char *)x->name, *t = (const unsigned char *)y->name;
+    while (*s && *s == *t) {
+        s++;
+        t++;
+    }
+    int left = *s == '/' ? 1 : *s, right = *t == '/' ? 1 : *t;
+    return left != right ? left - right : (x->place > y->place) - (x->place < y->place);
+}
+
+static ll_status read_one(struct unpacking *u, struct package_member *member)
+{
     struct strbuf name = {0};
     name_member(u, member, &name);
     if (name.failed)
@@ -50,6 +97,7 @@ static ll_status visit(void *user, struct package_member *member)
         status = source_read_member(u->call, &one, u->input->error);
     }
     strbuf_fini(&name);
+    strbuf_fini(&member->bytes);
     return status;
 }
 
@@ -57,10 +105,17 @@ ll_status archive_read_all(struct source_call *call, const struct input *input, 
 {
     struct unpacking u = {.call = call, .input = input, .path = path};
     size_t before = call->taken;
-    ll_status status = package_walk(input, wants, visit, &u);
+    char why[300];
+    ll_status status = package_walk(input, wants, collect, &u);
+    if (u.package.count)
+        qsort(u.package.members, u.package.count, sizeof *u.package.members, compare_members);
+    for (size_t i = 0; i < u.package.count && status == LL_OK; i++)
+        status = read_one(&u, &u.package.members[i]);
+    package_fini(&u.package);
     sieve_report(&u.sieve, input->reading->name, call->notes);
     if (status != LL_OK || call->taken > before)
         return status;
-    return error_set(input->error, LL_UNREADABLE, "archive", "nothing in %s could be read%s%.300s",
-                     input->reading->name, u.sieve.reason[0] ? ": " : "", u.sieve.reason);
+    sieve_explain(&u.sieve, why, sizeof why);
+    return error_set(input->error, LL_UNREADABLE, "archive", "nothing in %s could be read%s",
+                     input->reading->name, why);
 }

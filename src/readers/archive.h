@@ -6,7 +6,7 @@
 #include "readers/reader.h"
 #include "readers/source.h"
 
-/* path: of the archive. Members come in the order in which they are stored. LL_UNREADABLE when none could be
+/* path: of the archive. Members come sorted as those of a folder do. LL_UNREADABLE when none could be
  * read. */
 ll_status archive_read_all(struct source_call *call, const struct input *input, const char *path);
 

@@ -1,5 +1,6 @@
 /* A converter run as a child process with limits, killed at once on cancel.
  * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* pipe2: a program started meanwhile by another thread must not inherit our ends */
 #include "readers/child.h"
 
 #include <errno.h>
@@ -102,10 +103,8 @@ static _Noreturn void become(const char *program, char *const *argv, int input, 
 
 static bool make_pipe(int ends[2])
 {
-    if (pipe(ends) != 0)
+    if (pipe2(ends, O_CLOEXEC) != 0)
         return false;
-    for (int i = 0; i < 2; i++)
-        (void)fcntl(ends[i], F_SETFD, FD_CLOEXEC);
     (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
     return true;
 }
@@ -175,6 +174,15 @@ static ll_status start(struct child *child, const char *program, const char *con
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+static void close_streams(struct child *child)
+{
+    if (child->out >= 0)
+        close(child->out);
+    if (child->err >= 0)
+        close(child->err);
+    child->out = child->err = -1;
+}
+
 /* Takes what is there. *fd becomes -1 at the end of the stream. */
 static void drain(int *fd, struct strbuf *into, size_t most, bool *ret_more)
 {
@@ -195,21 +203,37 @@ static void drain(int *fd, struct strbuf *into, size_t most, bool *ret_more)
     }
 }
 
-static void read_streams(struct child *child, const ll_cancel *cancel, double deadline)
+static void drain_child(struct child *child, const struct pollfd *fds)
 {
     struct child_result *result = child->result;
-    while ((child->out >= 0 || child->err >= 0) && !result->too_much && !cancel_requested(cancel)) {
-        struct pollfd fds[2] = {{.fd = child->out, .events = POLLIN}, {.fd = child->err, .events = POLLIN}};
-        if (clock_seconds() > deadline) {
-            result->too_long = true;
-            return;
+    if (child->out >= 0 && fds[0].revents)
+        drain(&child->out, &result->out, child->limits->output_bytes, &result->too_much);
+    if (child->err >= 0 && fds[1].revents)
+        drain(&child->err, &result->complaint, COMPLAINT_BYTES, NULL);
+    if (result->too_much) {
+        (void)kill(-child->pid, SIGKILL);
+        close_streams(child);
+    }
+}
+
+static void read_streams(struct child *children, size_t count, const ll_cancel *cancel, double deadline)
+{
+    struct pollfd fds[2 * CHILD_JOBS];
+    for (;;) {
+        bool open = false, late = clock_seconds() > deadline;
+        for (size_t i = 0; i < count; i++) {
+            bool here = children[i].out >= 0 || children[i].err >= 0;
+            children[i].result->too_long |= here && late;
+            open |= here;
+            fds[2 * i] = (struct pollfd){.fd = children[i].out, .events = POLLIN};
+            fds[2 * i + 1] = (struct pollfd){.fd = children[i].err, .events = POLLIN};
         }
-        if (poll(fds, 2, SLICE_MS) <= 0)
+        if (!open || late || cancel_requested(cancel))
+            return;
+        if (poll(fds, 2 * count, SLICE_MS) <= 0)
             continue;
-        if (child->out >= 0 && fds[0].revents)
-            drain(&child->out, &result->out, child->limits->output_bytes, &result->too_much);
-        if (child->err >= 0 && fds[1].revents)
-            drain(&child->err, &result->complaint, COMPLAINT_BYTES, NULL);
+        for (size_t i = 0; i < count; i++)
+            drain_child(&children[i], fds + 2 * i);
     }
 }
 
@@ -240,37 +264,71 @@ static void finish(struct child *child, const ll_cancel *cancel, double deadline
 {
     struct child_result *result = child->result;
     bool stopped = result->too_long || result->too_much || cancel_requested(cancel), late = false;
-    if (child->out >= 0)
-        close(child->out);
-    if (child->err >= 0)
-        close(child->err);
+    close_streams(child);
     int state = await(child, cancel, stopped ? 0 : deadline, &late);
     result->too_long |= late && !result->too_much;
     result->exit_code = state >= 0 && WIFEXITED(state) ? WEXITSTATUS(state) : -1;
 }
 
+/* ---- running --------------------------------------------------------------------------------- */
+
+static ll_status start_all(struct child *children, const struct child_job *jobs, size_t count, int input,
+                           size_t *ret_started, const char **ret_missing, ll_error *error)
+{
+    struct strbuf program = {0};
+    ll_status status = LL_OK;
+    for (size_t i = 0; i < count && status == LL_OK; i++) {
+        const char *const *argv = jobs[i].argv;
+        if (!find_program(argv[0], &program)) {
+            *ret_missing = argv[0];
+            status = error_set(error, LL_NOT_FOUND, "child", "the program %s is not installed", argv[0]);
+        } else {
+            status = start(&children[i], program.text, argv, input, error);
+        }
+        *ret_started += status == LL_OK;
+    }
+    strbuf_fini(&program);
+    return status;
+}
+
+static ll_status judge(const struct child_job *jobs, size_t count, const ll_cancel *cancel, ll_error *error)
+{
+    if (cancel_requested(cancel))
+        return error_set(error, LL_CANCELLED, "child", "%s was cancelled", jobs[0].argv[0]);
+    for (size_t i = 0; i < count; i++)
+        if (jobs[i].result.out.failed || jobs[i].result.complaint.failed)
+            return error_nomem(error, "child", jobs[i].result.out.length);
+    return LL_OK;
+}
+
+ll_status child_run_all(struct child_job *jobs, size_t count, int input, const struct child_limits *limits,
+                        const ll_cancel *cancel, const char **ret_missing, ll_error *error)
+{
+    struct child children[CHILD_JOBS];
+    size_t started = 0;
+    for (size_t i = 0; i < count; i++) {
+        jobs[i].result = (struct child_result){0};
+        children[i] = (struct child){.out = -1, .err = -1, .limits = limits, .result = &jobs[i].result};
+    }
+    double deadline = clock_seconds() + limits->seconds;
+    ll_status status = start_all(children, jobs, count, input, &started, ret_missing, error);
+    if (status == LL_OK)
+        read_streams(children, count, cancel, deadline);
+    for (size_t i = 0; i < started; i++)
+        finish(&children[i], cancel, status == LL_OK ? deadline : 0);
+    if (status == LL_OK)
+        status = judge(jobs, count, cancel, error);
+    for (size_t i = 0; i < count && status != LL_OK; i++)
+        child_result_fini(&jobs[i].result);
+    return status;
+}
+
 ll_status child_run(const char *const *argv, int input, const struct child_limits *limits,
                     const ll_cancel *cancel, struct child_result *ret, ll_error *error)
 {
-    struct strbuf program = {0};
-    *ret = (struct child_result){0};
-    if (!find_program(argv[0], &program)) {
-        strbuf_fini(&program);
-        return error_set(error, LL_NOT_FOUND, "child", "the program %s is not installed", argv[0]);
-    }
-    struct child child = {.limits = limits, .result = ret};
-    ll_status status = start(&child, program.text, argv, input, error);
-    strbuf_fini(&program);
-    if (status != LL_OK)
-        return status;
-    double deadline = clock_seconds() + limits->seconds;
-    read_streams(&child, cancel, deadline);
-    finish(&child, cancel, deadline);
-    if (cancel_requested(cancel))
-        status = error_set(error, LL_CANCELLED, "child", "%s was cancelled", argv[0]);
-    else if (ret->out.failed || ret->complaint.failed)
-        status = error_nomem(error, "child", ret->out.length);
-    if (status != LL_OK)
-        child_result_fini(ret);
+    struct child_job job = {.argv = argv};
+    const char *missing;
+    ll_status status = child_run_all(&job, 1, input, limits, cancel, &missing, error);
+    *ret = job.result;
     return status;
 }

@@ -25,10 +25,21 @@ struct child_result {
     bool too_long, too_much;      /* a limit was met */
 };
 
+struct child_job {
+    const char *const *argv;
+    struct child_result result;
+};
+
+enum { CHILD_JOBS = 4 }; /* side by side, at most */
+
 /* argv[0] is looked up in PATH: LL_NOT_FOUND when it is not there. LL_OK says that the child ran and ended in
  * whatever way; LL_CANCELLED that it was killed within 0.1 s. After a failure ret holds nothing. */
 ll_status child_run(const char *const *argv, int input, const struct child_limits *limits,
                     const ll_cancel *cancel, struct child_result *ret, ll_error *error);
+/* Several at once over one input, each within the limits. LL_NOT_FOUND: the first program that is missing is
+ * named in *ret_missing. All have ended when it returns; after a failure no job holds a result. */
+ll_status child_run_all(struct child_job *jobs, size_t count, int input, const struct child_limits *limits,
+                        const ll_cancel *cancel, const char **ret_missing, ll_error *error);
 void child_result_fini(struct child_result *result);
 
 #endif

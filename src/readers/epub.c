@@ -18,8 +18,9 @@ struct epub {
     struct prose prose;
     char opf[RELATION_NAME];
     struct relation_list manifest, spine;
-    bool in_title, encrypted, failed;
-    size_t hidden, skipped;
+    bool in_title, encrypted;
+    ll_status status; /* of taking in its lists */
+    size_t hidden, skipped, repeated;
 };
 
 /* ---- container, manifest, spine -------------------------------------------------------------- */
@@ -44,7 +45,8 @@ static void add_item(struct epub *e, struct xml *xml)
     if (strstr(properties, "nav"))
         snprintf(item.type, sizeof item.type, "nav");
     relation_resolve(e->opf, href, item.name);
-    e->failed |= !relation_add(&e->manifest, &item);
+    if (e->status == LL_OK)
+        e->status = relation_add(e->input, &e->manifest, &item);
 }
 
 static bool open_opf(void *user, const char *name, struct xml *xml)
@@ -57,8 +59,8 @@ static bool open_opf(void *user, const char *name, struct xml *xml)
         e->in_title = e->input->reading->title.length == 0;
     else if (strcmp(name, "itemref") == 0 && xml_attribute(xml, "idref", id, sizeof id)) {
         const struct relation *item = relation_find(&e->manifest, id);
-        if (item && strcmp(item->type, "nav") != 0)
-            e->failed |= !relation_add(&e->spine, item);
+        if (item && strcmp(item->type, "nav") != 0 && e->status == LL_OK)
+            e->status = relation_add(e->input, &e->spine, item);
     }
     return true;
 }
@@ -126,8 +128,14 @@ static void skip_chapter(struct epub *e, const char *name, const char *reason)
 
 static ll_status read_chapter(struct epub *e, const struct relation *item)
 {
-    const struct package_member *member = package_find(&e->package, item->name);
+    struct package_member *member = package_find(&e->package, item->name);
     struct input *input = e->input;
+    if (member && member->used) { /* a spine names each chapter once */
+        e->repeated++;
+        return LL_OK;
+    }
+    if (member)
+        member->used = true;
     if (!member || member->broken || member->bytes.length == 0) {
         skip_chapter(e, item->name,
                      !member          ? "it is missing"
@@ -190,8 +198,7 @@ static ll_status read_all(struct epub *e)
     LL_TRY(package_load(e->input, wants, e, &e->package));
     LL_TRY(read_xml(e, "META-INF/container.xml", &container));
     LL_TRY(read_xml(e, e->opf, &opf));
-    if (e->failed)
-        return error_nomem(e->input->error, "epub", e->manifest.count);
+    LL_TRY(e->status);
     if (e->encrypted)
         return error_set(e->input->error, LL_UNREADABLE, "epub",
                          "%s is locked by its seller (DRM) and cannot be read", reading->name);
@@ -202,6 +209,9 @@ static ll_status read_all(struct epub *e)
     reading->skipped += e->skipped;
     if (e->skipped > 20)
         notes_add(reading->notes, "%s: %zu chapters were skipped in all", reading->name, e->skipped);
+    if (e->repeated)
+        notes_add(reading->notes, "%s: its spine names chapters again %zu time%s; each was read once",
+                  reading->name, e->repeated, e->repeated == 1 ? "" : "s");
     if (e->hidden)
         notes_add(reading->notes, "%s: %zu hidden element%s left out", reading->name, e->hidden,
                   e->hidden == 1 ? "" : "s");

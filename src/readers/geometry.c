@@ -21,6 +21,8 @@ struct parsing {
     struct font *fonts;
     size_t font_count, font_capacity;
     bool in_text, failed;
+    size_t bold, bold_bytes; /* depth of bold elements, and what stood in them in this piece */
+    int outline;             /* depth of bookmarks */
 };
 
 static int number_of(struct xml *xml, const char *name)
@@ -84,6 +86,21 @@ static void open_item(struct parsing *p, struct xml *xml)
                                                   .text = g->texts.length};
     g->pages[g->page_count - 1].count++;
     p->in_text = true;
+    p->bold = p->bold_bytes = 0;
+}
+
+static void open_bookmark(struct parsing *p, struct xml *xml)
+{
+    struct geometry *g = p->geometry;
+    int page = number_of(xml, "page");
+    if (!mem_grow((void **)&g->bookmarks, &g->bookmark_capacity, g->bookmark_count + 1,
+                  sizeof *g->bookmarks)) {
+        p->failed = true;
+        return;
+    }
+    g->bookmarks[g->bookmark_count++] =
+        (struct geometry_bookmark){page > 0 ? (size_t)page : 0, p->outline, g->texts.length, 0};
+    p->in_text = true;
 }
 
 static bool open_element(void *user, const char *name, struct xml *xml)
@@ -95,26 +112,48 @@ static bool open_element(void *user, const char *name, struct xml *xml)
         open_font(p, xml);
     else if (strcmp(name, "text") == 0)
         open_item(p, xml);
-    return strcmp(name, "outline") != 0;
+    else if (strcmp(name, "b") == 0)
+        p->bold++;
+    else if (strcmp(name, "outline") == 0)
+        p->outline++;
+    else if (strcmp(name, "item") == 0 && p->outline)
+        open_bookmark(p, xml);
+    return true;
+}
+
+static void close_text(struct parsing *p, const char *name)
+{
+    struct geometry *g = p->geometry;
+    p->in_text = false;
+    if (strcmp(name, "item") == 0) {
+        struct geometry_bookmark *bookmark = &g->bookmarks[g->bookmark_count - 1];
+        bookmark->length = g->texts.length - bookmark->text;
+    } else {
+        struct geometry_item *item = &g->items[g->count - 1];
+        item->length = g->texts.length - item->text;
+        item->bold = item->length && p->bold_bytes * 10 >= item->length * 9;
+    }
+    strbuf_putc(&g->texts, '\n');
 }
 
 static void close_element(void *user, const char *name)
 {
     struct parsing *p = user;
-    struct geometry *g = p->geometry;
-    if (strcmp(name, "text") != 0 || !p->in_text)
-        return;
-    p->in_text = false;
-    struct geometry_item *item = &g->items[g->count - 1];
-    item->length = g->texts.length - item->text;
-    strbuf_putc(&g->texts, '\n');
+    if (strcmp(name, "b") == 0)
+        p->bold -= p->bold > 0;
+    else if (strcmp(name, "outline") == 0)
+        p->outline -= p->outline > 0;
+    else if (p->in_text && (strcmp(name, "text") == 0 || (strcmp(name, "item") == 0 && p->outline)))
+        close_text(p, name);
 }
 
 static void put_text(void *user, const char *text, size_t length)
 {
     struct parsing *p = user;
-    if (p->in_text)
-        strbuf_append(&p->geometry->texts, text, length);
+    if (!p->in_text)
+        return;
+    strbuf_append(&p->geometry->texts, text, length);
+    p->bold_bytes += p->bold ? length : 0;
 }
 
 ll_status geometry_parse(const struct input *input, const char *xml, size_t length, struct geometry *ret)
@@ -132,6 +171,7 @@ void geometry_fini(struct geometry *g)
 {
     mem_free(g->items);
     mem_free(g->pages);
+    mem_free(g->bookmarks);
     strbuf_fini(&g->texts);
     *g = (struct geometry){0};
 }

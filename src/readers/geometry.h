@@ -12,7 +12,14 @@ struct geometry_item {
     int size;            /* of the font */
     unsigned colour;     /* 0xRRGGBB */
     size_t text, length; /* in texts */
+    bool bold;           /* nearly all of it */
     bool hidden;         /* set by whoever finds out */
+};
+
+struct geometry_bookmark {
+    size_t page; /* from 1; 0: it leads nowhere */
+    int level;   /* from 1 */
+    size_t text, length;
 };
 
 struct geometry_page {
@@ -25,6 +32,8 @@ struct geometry { /* zero-initialised storage is empty */
     size_t count, capacity;
     struct geometry_page *pages;
     size_t page_count, page_capacity;
+    struct geometry_bookmark *bookmarks;
+    size_t bookmark_count, bookmark_capacity;
     struct strbuf texts;
 };
 

@@ -12,12 +12,15 @@
 #include "readers/blob.h"
 #include "readers/reader.h"
 
-enum { DEEPEST = 256, INDENT = 2 };
+enum { DEEPEST = 256, INDENT = 2, ORIGIN_EVERY = 64 /* bytes between places kept */ };
 
 struct layout {
     const char *text;
     size_t length, at;
     struct strbuf *out;
+    struct reading *origins; /* of what is laid out; NULL: not wanted */
+    size_t last_origin;
+    bool failed;
     char open[DEEPEST]; /* '{' or '[' */
     size_t depth, most;
 };
@@ -150,6 +153,11 @@ static void indent(struct layout *l, size_t depth)
 /* "name: " of a member, "- " of an element, in front of the next value. */
 static bool put_label(struct layout *l)
 {
+    skip_blanks(l);
+    if (l->origins && l->out->length - l->last_origin >= ORIGIN_EVERY) {
+        l->failed |= !reading_origin(l->origins, l->out->length, l->at);
+        l->last_origin = l->out->length;
+    }
     indent(l, l->depth - 1);
     if (l->open[l->depth - 1] == '[') {
         strbuf_putc(l->out, '-');
@@ -185,14 +193,18 @@ static bool put_value(struct layout *l)
     return put_label(l);
 }
 
-bool json_lay_out(const char *text, size_t length, size_t depth, size_t *at, struct strbuf *out)
+bool json_lay_out(const char *text, size_t length, size_t depth, size_t *at, struct strbuf *out,
+                  struct reading *origins)
 {
-    struct layout l = {.text = text, .length = length, .at = *at, .out = out};
+    struct layout l = {.text = text, .length = length, .at = *at, .out = out, .origins = origins};
+    l.last_origin = out->length;
     l.most = depth < DEEPEST ? depth : DEEPEST;
-    size_t before;
+    size_t before, most = out->length + 16 * length + 65536;
     do {
         before = l.depth;
-        if (!put_value(&l))
+        if (!put_value(&l) || l.failed)
+            return false;
+        if (out->length > most) /* a file of brackets becomes one of blanks */
             return false;
         if (l.depth > before)
             continue;
@@ -237,21 +249,27 @@ bool json_is_plausible(const char *text, size_t length, bool lines)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static bool lay_out_all(struct input *input, const struct strbuf *text, struct strbuf *out)
+/* LL_NOT_FOUND: it is no JSON. */
+static ll_status lay_out_all(struct input *input, const struct strbuf *text, struct strbuf *out)
 {
     size_t at = 0, values = 0;
     const char *all = strbuf_text(text);
+    struct reading *origins = text->length == input->length ? input->reading : NULL;
     while (at < text->length) {
         at += strspn(all + at, " \t\r\n");
         if (at >= text->length)
             break;
         if (values++)
             strbuf_putc(out, '\n');
-        if (!json_lay_out(all, text->length, 4 * input->allowance->limits.depth, &at, out) ||
+        if (values % 1024 == 0)
+            LL_TRY(input_check(input));
+        if (origins && !reading_origin(origins, out->length, at))
+            return error_nomem(input->error, "json", out->length);
+        if (!json_lay_out(all, text->length, 4 * input->allowance->limits.depth, &at, out, origins) ||
             (values > 1 && input->reading->kind != KIND_JSONL))
-            return false;
+            return LL_NOT_FOUND;
     }
-    return values > 0;
+    return values > 0 ? LL_OK : LL_NOT_FOUND;
 }
 
 ll_status read_json(struct input *input)
@@ -259,13 +277,18 @@ ll_status read_json(struct input *input)
     struct reading *reading = input->reading;
     struct strbuf text = {0};
     LL_TRY(input_decode(input, &text));
-    if (!lay_out_all(input, &text, &reading->text)) {
-        notes_add(reading->notes, "%s is not whole JSON and was read as text", reading->name);
+    ll_status status = lay_out_all(input, &text, &reading->text);
+    if (status == LL_NOT_FOUND) {
+        status = LL_OK;
+        reading->origins.count = 0;
+        notes_add(reading->notes, "%s is not whole JSON, or nested too deeply, and was read as text",
+                  reading->name);
         strbuf_fini(&reading->text);
         reading->text = text;
         text = (struct strbuf){0};
     }
     strbuf_fini(&text);
+    LL_TRY(status);
     struct reading_mark mark = {0, reading->text.length, MARK_LINES, 0, 0, 0};
     if (reading->text.failed || (mark.last && !reading_mark(reading, &mark)))
         return error_nomem(input->error, "json", reading->text.length);

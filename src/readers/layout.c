@@ -38,6 +38,7 @@ struct page {
     size_t count;
     struct row *rows;
     size_t row_count;
+    bool *table; /* set when one is met */
 };
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -126,9 +127,36 @@ static bool add_row(const struct page *p, const struct row *row, struct band *b)
         if (!add_span(&grown, (struct span){item->left, item->left + item->width}, gap_least(item)))
             return false;
     }
-    if (grown.count < 2 || (b->count && grown.count < b->count && grown.count < 2))
+    bool crosses = grown.count < b->count && row->last - row->first == 1;
+    if (grown.count < 2 || crosses)
         return false;
     *b = grown;
+    return true;
+}
+
+/* The column of the band that an item stands in. */
+static size_t column_of(const struct band *b, const struct geometry_item *item)
+{
+    size_t column = 0;
+    while (column + 1 < b->count && b->spans[column].right <= item->left)
+        column++;
+    return column;
+}
+
+/* The rest of cells that take more than one line: close below, nothing in the first column, words and no
+ * numbers, since two amounts must never become one. */
+static bool is_wrapped(const struct page *p, size_t row, const struct band *b)
+{
+    const struct row *here = &p->rows[row];
+    if (here->top - p->rows[row - 1].bottom > (here->bottom - here->top) / 2 ||
+        column_of(b, p->items[here->first]) == 0)
+        return false;
+    for (size_t i = here->first; i < here->last; i++) {
+        const char *text = strbuf_text(&p->geometry->texts) + p->items[i]->text;
+        for (size_t k = 0; k < p->items[i]->length; k++)
+            if (text[k] >= '0' && text[k] <= '9')
+                return false;
+    }
     return true;
 }
 
@@ -138,7 +166,10 @@ static size_t band_end(const struct page *p, size_t first, struct band *b)
     *b = (struct band){.count = 0};
     while (last < p->row_count && add_row(p, &p->rows[last], b))
         last++;
-    while (last > first && p->rows[last - 1].last - p->rows[last - 1].first < 2 && last - first > 1)
+    if (last == first)
+        return last;
+    while (last - first > 1 && p->rows[last - 1].last - p->rows[last - 1].first < 2 &&
+           !is_wrapped(p, last - 1, b))
         last--; /* lines below the columns that happen to be short */
     return last;
 }
@@ -160,25 +191,66 @@ static bool is_table(const struct page *p, size_t first, size_t last)
         for (size_t i = p->rows[r].first; i < p->rows[r].last; i++, items++)
             words += count_words(p, p->items[i]);
     }
-    return last - first >= LEAST_ROWS && multiple * 3 >= (last - first) * 2 && words <= items * CELL_WORDS;
+    return multiple * 2 >= last - first && multiple >= LEAST_ROWS && words <= items * CELL_WORDS;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
 static bool write_page(struct page *p, size_t depth, struct strbuf *out);
 
-static void put_row(const struct page *p, const struct row *row, bool table, struct strbuf *out)
+static void put_item(const struct page *p, const struct geometry_item *item, struct strbuf *out)
+{
+    strbuf_append(out, strbuf_text(&p->geometry->texts) + item->text, item->length);
+}
+
+static int gap_before(const struct page *p, const struct row *row, size_t item)
+{
+    const struct geometry_item *before = item > row->first ? p->items[item - 1] : NULL;
+    return before ? p->items[item]->left - before->left - before->width : 0;
+}
+
+static void put_row(const struct page *p, const struct row *row, struct strbuf *out)
 {
     for (size_t i = row->first; i < row->last; i++) {
-        const struct geometry_item *item = p->items[i], *before = i > row->first ? p->items[i - 1] : NULL;
-        int gap = before ? item->left - before->left - before->width : 0;
-        if (before && table && gap >= gap_least(item) / 2)
-            strbuf_putc(out, '\t');
-        else if (before && gap > 1)
+        if (gap_before(p, row, i) > 1)
             strbuf_putc(out, ' ');
-        strbuf_append(out, strbuf_text(&p->geometry->texts) + item->text, item->length);
+        put_item(p, p->items[i], out);
     }
     strbuf_putc(out, '\n');
+}
+
+/* Rows [first, last) as one row of cells, each in its column; empty ones keep their place. */
+static void put_cells(const struct page *p, size_t first, size_t last, const struct band *b,
+                      struct strbuf *out)
+{
+    size_t end = 0;
+    for (size_t column = 0; column < b->count; column++) {
+        bool any = false;
+        for (size_t r = first; r < last; r++)
+            for (size_t i = p->rows[r].first; i < p->rows[r].last; i++) {
+                if (column_of(b, p->items[i]) != column)
+                    continue;
+                bool apart = any && r == first && gap_before(p, &p->rows[r], i) >= gap_least(p->items[i]);
+                if (any)
+                    strbuf_putc(out, apart ? '\t' : ' ');
+                put_item(p, p->items[i], out);
+                any = true;
+            }
+        end = any ? out->length : end;
+        strbuf_putc(out, '\t');
+    }
+    strbuf_truncate(out, end ? end : out->length);
+    strbuf_putc(out, '\n');
+}
+
+static void put_table(const struct page *p, size_t first, size_t last, const struct band *b,
+                      struct strbuf *out)
+{
+    for (size_t next; first < last; first = next) {
+        for (next = first + 1; next < last && is_wrapped(p, next, b);)
+            next++;
+        put_cells(p, first, next, b, out);
+    }
 }
 
 /* Items of the band's rows on one side of its widest gap, as a page of their own. */
@@ -186,7 +258,8 @@ static bool write_side(const struct page *p, size_t first, size_t last, int gap,
                        struct strbuf *out)
 {
     size_t from = p->rows[first].first, to = p->rows[last - 1].last;
-    struct page side = {.geometry = p->geometry, .items = mem_new(to - from + 1, sizeof *side.items)};
+    struct page side = {
+        .geometry = p->geometry, .items = mem_new(to - from + 1, sizeof *side.items), .table = p->table};
     if (!side.items)
         return false;
     for (size_t i = from; i < to; i++)
@@ -232,12 +305,12 @@ static bool write_page(struct page *p, size_t depth, struct strbuf *out)
             r = last;
             continue;
         }
-        last = table ? last : r + 1;
-        for (size_t first = r; r < last; r++) {
-            if (r > first)
-                put_break(p, r, out);
-            put_row(p, &p->rows[r], table, out);
-        }
+        if (table)
+            put_table(p, r, last, &band, out);
+        else
+            put_row(p, &p->rows[r], out);
+        *p->table |= table;
+        r = table ? last : r + 1;
     }
     mem_free(p->rows);
     p->rows = NULL;
@@ -256,29 +329,30 @@ static bool load(const struct geometry *g, size_t page, struct page *ret)
     return true;
 }
 
-bool layout_write(const struct geometry *geometry, size_t page, struct strbuf *out)
+static bool write_all(const struct geometry *geometry, size_t page, bool *table, struct strbuf *out)
 {
     struct page p;
-    bool good = load(geometry, page, &p) && write_page(&p, 0, out);
+    bool good = load(geometry, page, &p);
+    p.table = table;
+    good = good && write_page(&p, 0, out) && !out->failed;
     mem_free(p.items);
-    return good && !out->failed;
+    return good;
 }
 
+bool layout_write(const struct geometry *geometry, size_t page, struct strbuf *out)
+{
+    bool table = false;
+    return write_all(geometry, page, &table, out);
+}
+
+/* A table may stand in one of several columns, so the way there is that of writing. */
 bool layout_has_table(const struct geometry *geometry, size_t page)
 {
-    struct page p;
-    bool found = false;
-    if (load(geometry, page, &p) && find_rows(&p)) {
-        for (size_t r = 0, last; r < p.row_count && !found; r = last) {
-            struct band band;
-            last = band_end(&p, r, &band);
-            found = last > r && is_table(&p, r, last);
-            last += last == r;
-        }
-    }
-    mem_free(p.rows);
-    mem_free(p.items);
-    return found;
+    struct strbuf out = {0};
+    bool table = false;
+    bool good = write_all(geometry, page, &table, &out);
+    strbuf_fini(&out);
+    return good && table;
 }
 
 /* ---- columns that another reader has mixed --------------------------------------------------- */

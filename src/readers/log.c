@@ -1,8 +1,9 @@
 /* Logs: lines that say the same but for numbers are folded into the first, the last and their count.
  * SPDX-License-Identifier: Apache-2.0
  *
- * Lines of a shape seen at most RARE times stay, and of those that speak of trouble the first TROUBLE
- * ones of each shape; each line that stays carries its number. Memory: the text and one entry a shape. */
+ * Lines of a shape seen at most RARE times stay, and of those that warn the first TROUBLE ones of each shape.
+ * Errors are never folded for a number that differs: only where all but the time in front is the same. Each
+ * line that stays carries its number. Memory: the text and one entry a shape. */
 #include "readers/log.h"
 
 #include <stdint.h>
@@ -46,9 +47,48 @@ static bool is_word(char c)
     return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_' || (unsigned char)c >= 0x80;
 }
 
+enum weight { ORDINARY, WARNING, ERROR };
+
+static const struct {
+    const char *word;
+    enum weight weight;
+    bool whole; /* else it also begins longer words: "errors", "failed" */
+} grave_words[] = {
+    {"error", ERROR, false},     {"fatal", ERROR, false},    {"panic", ERROR, false},
+    {"critical", ERROR, false},  {"severe", ERROR, true},    {"exception", ERROR, false},
+    {"traceback", ERROR, false}, {"segfault", ERROR, false}, {"emerg", ERROR, true},
+    {"alert", ERROR, true},      {"crit", ERROR, true},      {"err", ERROR, true},
+    {"crash", WARNING, false},   {"warn", WARNING, false},   {"fail", WARNING, false},
+    {"denied", WARNING, true},   {"refused", WARNING, true}, {"timeout", WARNING, true},
+};
+
+static bool is_grave(const char *text, size_t length, size_t k)
+{
+    const char *word = grave_words[k].word;
+    size_t n = strlen(word);
+    return n <= length && strncasecmp(text, word, n) == 0 &&
+           (!grave_words[k].whole || n == length || !is_word(text[n]));
+}
+
+static enum weight weight_of(const char *line, size_t length)
+{
+    size_t look = length < 400 ? length : 400;
+    enum weight weight = ORDINARY;
+    for (size_t i = 0; i < look; i++) {
+        char c = (char)(line[i] | 0x20);
+        if (!strchr("efpcsatwdr", c) || (i && is_word(line[i - 1])))
+            continue;
+        for (size_t k = 0; k < sizeof grave_words / sizeof grave_words[0] && weight != ERROR; k++)
+            if (grave_words[k].word[0] == c && grave_words[k].weight > weight &&
+                is_grave(line + i, look - i, k))
+                weight = grave_words[k].weight;
+    }
+    return weight;
+}
+
 /* A word that holds a digit, or is long and of hexadecimal letters only, is one "#": times, addresses,
  * identifiers. */
-static uint64_t shape_of(const char *line, size_t length)
+static uint64_t masked_shape(const char *line, size_t length)
 {
     char shape[SHAPE_BYTES];
     size_t used = 0;
@@ -73,26 +113,42 @@ static uint64_t shape_of(const char *line, size_t length)
     return hash_bytes(shape, used, 7) | 1;
 }
 
-static bool holds_word(const char *line, size_t length, const char *word)
+static bool is_time_word(const char *word, size_t length)
 {
-    size_t n = strlen(word);
-    for (size_t i = 0; i + n <= length; i++)
-        if ((line[i] | 0x20) == word[0] && strncasecmp(line + i, word, n) == 0 &&
-            (i == 0 || !is_word(line[i - 1])))
-            return true;
-    return false;
+    static const char names[] =
+        " jan feb mar apr may jun jul aug sep oct nov dec mon tue wed thu fri sat sun ";
+    char padded[6] = {' ', 0};
+    size_t digits = 0;
+    for (size_t i = 0; i < length; i++)
+        digits += is_digit(word[i]);
+    if (digits)
+        return length - digits <= 1;
+    for (size_t i = 0; i < length && i < 3; i++)
+        padded[i + 1] = (char)(word[i] | 0x20);
+    padded[4] = ' ';
+    return length == 3 && strstr(names, padded) != NULL;
 }
 
-static bool speaks_of_trouble(const char *line, size_t length)
+/* Bytes of date, time and numbers in front of what the line says. */
+static size_t stamp_length(const char *line, size_t length)
 {
-    static const char *const words[] = {"error",     "warn",      "fatal",  "panic", "critical",
-                                        "exception", "traceback", "fail",   "crash", "segfault",
-                                        "denied",    "refused",   "timeout"};
-    size_t look = length < 400 ? length : 400;
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (holds_word(line, look, words[i]))
-            return true;
-    return false;
+    for (size_t i = 0;;) {
+        while (i < length && !is_word(line[i]))
+            i++;
+        size_t first = i;
+        while (i < length && is_word(line[i]))
+            i++;
+        if (i == first || !is_time_word(line + first, i - first))
+            return first;
+    }
+}
+
+static uint64_t shape_of(const char *line, size_t length, enum weight weight)
+{
+    if (weight != ERROR)
+        return masked_shape(line, length);
+    size_t stamp = stamp_length(line, length);
+    return hash_bytes(line + stamp, length - stamp, 11) | 1;
 }
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
@@ -146,7 +202,8 @@ static ll_status count_shapes(struct input *input, struct folder *f)
         return error_nomem(input->error, "log", f->length);
     for (size_t at = 0, end; at < f->length; at = end + 1, number++) {
         end = line_end(f, at);
-        struct shape *shape = find_shape(f, shape_of(f->text + at, end - at), true);
+        enum weight weight = weight_of(f->text + at, end - at);
+        struct shape *shape = find_shape(f, shape_of(f->text + at, end - at, weight), true);
         if (shape) {
             shape->count++;
             shape->last_line = number;
@@ -183,9 +240,10 @@ static ll_status write_folded(struct input *input, struct folder *f, struct writ
     size_t number = 1;
     for (size_t at = 0, end; at < f->length; at = end + 1, number++) {
         end = line_end(f, at);
-        struct shape *shape = find_shape(f, shape_of(f->text + at, end - at), false);
+        enum weight weight = weight_of(f->text + at, end - at);
+        struct shape *shape = find_shape(f, shape_of(f->text + at, end - at, weight), false);
         size_t count = shape ? shape->count : 1;
-        size_t most = count <= RARE ? RARE : speaks_of_trouble(f->text + at, end - at) ? TROUBLE : 1;
+        size_t most = count <= RARE ? RARE : weight == WARNING ? TROUBLE : 1;
         bool last = shape && shape->last_line == number;
         if (end > at && (!shape || shape->shown < most || last)) {
             bool first_of_many = shape && shape->shown == 0 && count > RARE;

@@ -1,5 +1,6 @@
 /* Mail (one message, or an mbox of many): decoded headers, the readable part, attachments named.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -20,9 +21,19 @@ struct mail {
     size_t attachments, hidden;
 };
 
+#define NOWHERE SIZE_MAX
+
+/* Where a piece of the file stands in it; parts that were unpacked stand nowhere. */
+static size_t source_of(const struct mail *m, const char *text)
+{
+    uintptr_t first = (uintptr_t)m->input->bytes, at = (uintptr_t)text;
+    return at >= first && at - first < m->input->length ? at - first : NOWHERE;
+}
+
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static void put_lines(struct prose *p, const char *text, size_t length)
+/* source: where the text stands in the file, or NOWHERE. */
+static void put_lines(struct prose *p, const char *text, size_t length, size_t source)
 {
     for (size_t at = 0; at < length;) {
         const char *newline = memchr(text + at, '\n', length - at);
@@ -30,6 +41,8 @@ static void put_lines(struct prose *p, const char *text, size_t length)
         size_t blanks = strspn(text + at, " \t\r");
         if (at + blanks >= end)
             prose_block(p);
+        else if (source != NOWHERE)
+            prose_origin(p, source + at + blanks);
         prose_text(p, text + at, end - at);
         if (at + blanks < end)
             prose_line(p);
@@ -48,7 +61,7 @@ static const char *charset_of(const char *type, const struct strbuf *bytes, char
     return charset;
 }
 
-static ll_status put_text_part(struct mail *m, const char *type, const struct strbuf *bytes)
+static ll_status put_text_part(struct mail *m, const char *type, const struct strbuf *bytes, size_t source)
 {
     struct input *input = m->input;
     struct strbuf text = {0};
@@ -69,7 +82,8 @@ static ll_status put_text_part(struct mail *m, const char *type, const struct st
             prose_code_end(&m->prose);
         m->prose.tables = m->prose.items = 0;
     } else if (status == LL_OK) {
-        put_lines(&m->prose, strbuf_text(&text), text.length);
+        put_lines(&m->prose, strbuf_text(&text), text.length,
+                  text.length == bytes->length ? source : NOWHERE);
     }
     prose_block(&m->prose);
     strbuf_fini(&text);
@@ -158,7 +172,7 @@ static ll_status put_parts(struct mail *m, const struct mime_part *whole, const 
         struct strbuf bytes = {0};
         strbuf_append(&bytes, whole->body, whole->body_length);
         ll_status status = bytes.failed ? error_nomem(m->input->error, "mail", whole->body_length)
-                                        : put_text_part(m, "text/plain", &bytes);
+                                        : put_text_part(m, "text/plain", &bytes, source_of(m, whole->body));
         strbuf_fini(&bytes);
         return status;
     }
@@ -187,7 +201,8 @@ static ll_status put_body(struct mail *m, const struct mime_part *part, size_t d
     if (status == LL_OK && strncasecmp(head.type, "message/rfc822", 14) == 0)
         status = put_message(m, strbuf_text(&bytes), bytes.length, depth + 1);
     else if (status == LL_OK && !attached && strncasecmp(head.type, "text/", 5) == 0)
-        status = put_text_part(m, head.type, &bytes);
+        status = put_text_part(m, head.type, &bytes,
+                               bytes.length == part->body_length ? source_of(m, part->body) : NOWHERE);
     else if (status == LL_OK)
         name_attachment(m, head.type, head.disposition, bytes.length);
     strbuf_fini(&bytes);
@@ -217,11 +232,14 @@ static void put_header(struct mail *m, const struct mime_part *part, const char 
     strbuf_fini(&value);
 }
 
-static void put_subject(struct mail *m, const struct mime_part *part, size_t depth)
+static void put_subject(struct mail *m, const char *text, const struct mime_part *part, size_t depth)
 {
     struct strbuf raw = {0}, value = {0}, *title = &m->input->reading->title;
     mime_header(part, "Subject", &raw);
     mime_decode_words(strbuf_text(&raw), raw.length, &value);
+    size_t source = source_of(m, text);
+    if (source != NOWHERE)
+        prose_origin(&m->prose, source);
     prose_heading(&m->prose, depth ? 2 : 1);
     prose_text(&m->prose, strbuf_text(&value), value.length);
     if (value.length == 0)
@@ -239,7 +257,7 @@ static ll_status put_message(struct mail *m, const char *text, size_t length, si
     struct mime_part part;
     LL_TRY(input_check(m->input));
     mime_split(text, length, &part);
-    put_subject(m, &part, depth);
+    put_subject(m, text, &part, depth);
     for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++)
         put_header(m, &part, shown[i]);
     prose_block(&m->prose);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/number.h"
 #include "base/utf8.h"
 
 enum role {
@@ -92,7 +93,7 @@ static const char *style_value(const char *style, const char *name)
 static bool is_small_number(const char *value, double least)
 {
     char *end;
-    double number = value ? strtod(value, &end) : least;
+    double number = value ? number_parse(value, &end) : least;
     return value && end > value && number < least && *end != 'e' && *end != 'r' && *end != '%';
 }
 

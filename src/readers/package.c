@@ -5,6 +5,7 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -152,9 +153,17 @@ static ll_status loading_take(void *user, struct package_member *member)
     if (!mem_grow((void **)&package->members, &package->capacity, package->count + 1,
                   sizeof *package->members))
         return error_nomem(loading->input->error, "archive", package->count);
+    member->place = package->count;
     package->members[package->count++] = *member;
     *member = (struct package_member){0};
     return LL_OK;
+}
+
+static int compare_members(const void *a, const void *b)
+{
+    const struct package_member *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+    return order ? order : (x->place > y->place) - (x->place < y->place);
 }
 
 ll_status package_load(const struct input *input, package_wants_fn wants, void *user, struct package *ret)
@@ -165,15 +174,23 @@ ll_status package_load(const struct input *input, package_wants_fn wants, void *
         return error_nomem(input->error, "archive", 0);
     ll_status status = walk(input, archive, loading_wants, loading_take, &loading);
     archive_read_free(archive);
+    if (ret->count)
+        qsort(ret->members, ret->count, sizeof *ret->members, compare_members);
     return status;
 }
 
-const struct package_member *package_find(const struct package *package, const char *name)
+struct package_member *package_find(const struct package *package, const char *name)
 {
-    for (size_t i = 0; i < package->count; i++)
-        if (strcmp(package->members[i].name, name) == 0)
-            return &package->members[i];
-    return NULL;
+    size_t low = 0, high = package->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(package->members[middle].name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = low < package->count && strcmp(package->members[low].name, name) == 0;
+    return found ? &package->members[low] : NULL;
 }
 
 void package_fini(struct package *package)

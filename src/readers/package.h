@@ -12,7 +12,9 @@
 struct package_member {
     char *name;
     struct strbuf bytes;
-    bool broken; /* its bytes could not be inflated; why stands in complaint */
+    bool broken;  /* its bytes could not be inflated; why stands in complaint */
+    bool used;    /* set by whoever reads each member once */
+    size_t place; /* in the file */
     char complaint[120];
 };
 
@@ -33,7 +35,8 @@ ll_status package_walk(const struct input *input, package_wants_fn wants, packag
 /* What the ZIP file is, told by its members: DOCX, ODT, EPUB, PPTX, KIND_ARCHIVE, or KIND_OTHER (a format
  * that cannot be read, named in *ret_name). */
 ll_status package_kind(const struct input *input, enum kind *ret, const char **ret_name);
-const struct package_member *package_find(const struct package *package, const char *name);
+/* Of several with one name the first; package_load has put the members in the order of their names. */
+struct package_member *package_find(const struct package *package, const char *name);
 void package_fini(struct package *package);
 
 #endif

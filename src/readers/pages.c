@@ -305,6 +305,22 @@ static bool write_line(struct cleaner *c, struct writing *w, size_t index)
     return true;
 }
 
+/* The longest line left out tells best what these lines are. */
+static void count_left_out(struct cleaner *c)
+{
+    const struct page_line *longest = NULL;
+    for (size_t i = 0; i < c->count; i++) {
+        const struct page_line *line = &c->lines[i];
+        if (!line->dropped)
+            continue;
+        c->pages->left_out++;
+        longest = longest && longest->last - longest->first >= line->last - line->first ? longest : line;
+    }
+    if (longest)
+        utf8_printable(c->text + longest->first, longest->last - longest->first, c->pages->example,
+                       sizeof c->pages->example);
+}
+
 static ll_status write_all(struct cleaner *c, ll_error *error)
 {
     struct writing w = {0};
@@ -328,6 +344,7 @@ static ll_status clean(struct cleaner *c, ll_error *error)
         (c->repair && !learn_words(c)))
         return error_nomem(error, "pages", c->length);
     LL_TRY(write_all(c, error));
+    count_left_out(c);
     while (c->pages->count < pages) /* blank pages at the end */
         if (!page_list_add(c->pages, c->out->length))
             return error_nomem(error, "pages", pages);
@@ -344,4 +361,11 @@ ll_status pages_clean(const char *text, size_t length, bool repair, const ll_can
     mem_free(c.lines);
     word_set_fini(&c.known);
     return status;
+}
+
+void pages_note(const struct page_list *pages, const char *name, struct notes *notes)
+{
+    if (pages->left_out)
+        notes_add(notes, "%s: %zu line%s of running heads and page numbers left out (such as \"%s\")", name,
+                  pages->left_out, pages->left_out == 1 ? "" : "s", pages->example);
 }

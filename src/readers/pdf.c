@@ -16,6 +16,7 @@
 #include "readers/ocr.h"
 #include "readers/pdf_job.h"
 #include "readers/pictures.h"
+#include "readers/titles.h"
 #include "readers/unlock.h"
 #include "readers/visible.h"
 
@@ -34,16 +35,18 @@ struct child_limits pdf_limits(const struct pdf *pdf)
     return limits;
 }
 
+static ll_status refuse_without(const struct pdf *pdf, const char *program)
+{
+    return error_set(pdf->error, LL_UNSUPPORTED, "pdf",
+                     "%s is a PDF, and reading it needs the program %s: install the package poppler-utils",
+                     pdf->reading->name, program);
+}
+
 ll_status pdf_run(const struct pdf *pdf, const char *const *argv, struct child_result *ret)
 {
     struct child_limits limits = pdf_limits(pdf);
     ll_status status = child_run(argv, pdf->fd, &limits, pdf->cancel, ret, pdf->error);
-    if (status == LL_NOT_FOUND)
-        return error_set(
-            pdf->error, LL_UNSUPPORTED, "pdf",
-            "%s is a PDF, and reading it needs the program %s: install the package poppler-utils",
-            pdf->reading->name, argv[0]);
-    return status;
+    return status == LL_NOT_FOUND ? refuse_without(pdf, argv[0]) : status;
 }
 
 /* ---- why it failed --------------------------------------------------------------------------- */
@@ -122,28 +125,12 @@ static bool is_real_title(const char *title, size_t length)
            copy[0] != '/' && utf8_valid(title, length);
 }
 
-static ll_status read_title(struct pdf *pdf, struct strbuf *title)
+static void take_title(const char *report, struct strbuf *title)
 {
-    const char *argv[] = {"pdfinfo", "-enc", "UTF-8", CHILD_INPUT, NULL};
-    struct child_result result;
-    LL_TRY(pdf_run(pdf, argv, &result));
-    ll_status status = LL_OK;
-    if (result.exit_code != 0 && !pdf->unlocked && pdf->options->password &&
-        strstr(strbuf_text(&result.complaint), "ncorrect password")) {
-        child_result_fini(&result);
-        LL_TRY(unlock_pdf(pdf));
-        return read_title(pdf, title);
-    }
-    if (result.exit_code != 0) {
-        status = explain(pdf, &result);
-    } else {
-        size_t length;
-        const char *value = info_value(strbuf_text(&result.out), "Title", &length);
-        if (value && is_real_title(value, length))
-            strbuf_append(title, value, length < 200 ? utf8_whole(value, length) : utf8_whole(value, 200));
-    }
-    child_result_fini(&result);
-    return status;
+    size_t length;
+    const char *value = info_value(report, "Title", &length);
+    if (value && is_real_title(value, length))
+        strbuf_append(title, value, length < 200 ? utf8_whole(value, length) : utf8_whole(value, 200));
 }
 
 /* ---- pages that are pictures ----------------------------------------------------------------- */
@@ -176,7 +163,6 @@ static ll_status judge_pictures(const struct pdf *pdf, bool *pictured)
     size_t pages = reading->pages.count, letters = 0;
     reading->unread_pages = 0;
     for (size_t i = 0; i < pages; i++) {
-        pictured[i] = pictured[i] && is_poor(reading, i);
         reading->unread_pages += pictured[i];
         letters += pictured[i] ? 0 : reading->pages.letters[i];
     }
@@ -214,6 +200,8 @@ static ll_status find_scans(const struct pdf *pdf, bool *pictured, bool *ret_any
         poor += is_poor(reading, i);
     if (poor == 0)
         return LL_OK;
+    for (size_t i = 0; i < reading->pages.count; i++)
+        pictured[i] = is_poor(reading, i);
     LL_TRY(pictures_find(pdf, pictured, reading->pages.count, &known));
     if (!known)
         notes_add(reading->notes,
@@ -259,23 +247,6 @@ static ll_status clean(const struct pdf *pdf, const struct strbuf *raw)
     return pdf_text_clean(strbuf_text(raw), raw->length, pdf->cancel, reading, pdf->error);
 }
 
-/* What pdftotext prints, pages ended by form feeds. */
-static ll_status convert(const struct pdf *pdf, struct strbuf *raw)
-{
-    const char *argv[] = {"pdftotext", "-enc", "UTF-8", "-eol", "unix", CHILD_INPUT, "-", NULL};
-    struct child_result result;
-    LL_TRY(pdf_run(pdf, argv, &result));
-    ll_status status = LL_OK;
-    if (result.exit_code != 0 || result.too_much || result.too_long) {
-        status = explain(pdf, &result);
-    } else {
-        *raw = result.out;
-        result.out = (struct strbuf){0};
-    }
-    child_result_fini(&result);
-    return status;
-}
-
 static void note_letters(const struct reading *reading)
 {
     size_t unknown = count_unknown(strbuf_text(&reading->text), reading->text.length);
@@ -312,12 +283,85 @@ static ll_status read_scans(const struct pdf *pdf, struct strbuf *raw, bool *pic
     return LL_OK;
 }
 
+/* ---- the file -------------------------------------------------------------------------------- */
+
+enum { INFO, TEXT, LAYOUT, JOBS }; /* the converters, side by side */
+
+static bool is_whole(const struct child_result *result)
+{
+    return result->exit_code == 0 && !result->too_much && !result->too_long;
+}
+
+static bool wants_password(const struct pdf *pdf, const struct child_result *result)
+{
+    return result->exit_code != 0 && !pdf->unlocked && pdf->options->password &&
+           strstr(strbuf_text(&result->complaint), "ncorrect password");
+}
+
+static ll_status convert(struct pdf *pdf, struct child_job *jobs)
+{
+    struct child_limits limits = pdf_limits(pdf);
+    const char *missing = "pdftotext";
+    ll_status status = child_run_all(jobs, JOBS, pdf->fd, &limits, pdf->cancel, &missing, pdf->error);
+    if (status == LL_NOT_FOUND)
+        return refuse_without(pdf, missing);
+    if (status != LL_OK || !wants_password(pdf, &jobs[INFO].result))
+        return status;
+    for (size_t i = 0; i < JOBS; i++)
+        child_result_fini(&jobs[i].result);
+    LL_TRY(unlock_pdf(pdf));
+    return convert(pdf, jobs);
+}
+
+/* A layout that cannot be had is a pity; the text is there. */
+static ll_status take_geometry(struct pdf *pdf, const struct child_result *layout)
+{
+    ll_error reason = {0};
+    struct input input = *pdf->input;
+    input.error = &reason;
+    ll_status status = is_whole(layout) ? geometry_parse(&input, strbuf_text(&layout->out),
+                                                         layout->out.length, &pdf->geometry)
+                                        : LL_UNREADABLE;
+    if (status == LL_CANCELLED || status == LL_NOMEM)
+        return error_set(pdf->error, status, "pdf", "%s", reason.text);
+    if (status != LL_OK) {
+        geometry_fini(&pdf->geometry);
+        notes_add(pdf->reading->notes, "%s: whether it hides text could not be checked", pdf->reading->name);
+    }
+    return LL_OK;
+}
+
+static ll_status take_results(struct pdf *pdf, struct child_job *jobs, struct strbuf *raw)
+{
+    for (size_t i = INFO; i <= TEXT; i++)
+        if (!is_whole(&jobs[i].result))
+            return explain(pdf, &jobs[i].result);
+    take_title(strbuf_text(&jobs[INFO].result.out), &pdf->reading->title);
+    *raw = jobs[TEXT].result.out;
+    jobs[TEXT].result.out = (struct strbuf){0};
+    return take_geometry(pdf, &jobs[LAYOUT].result);
+}
+
+static ll_status run_converters(struct pdf *pdf, struct strbuf *raw)
+{
+    const char *info[] = {"pdfinfo", "-enc", "UTF-8", CHILD_INPUT, NULL};
+    const char *text[] = {"pdftotext", "-enc", "UTF-8", "-eol", "unix", CHILD_INPUT, "-", NULL};
+    const char *layout[] = {"pdftohtml", "-xml", "-i", "-q", "-stdout", "-enc", "UTF-8", CHILD_INPUT, NULL};
+    struct child_job jobs[JOBS] = {
+        [INFO] = {.argv = info}, [TEXT] = {.argv = text}, [LAYOUT] = {.argv = layout}};
+    LL_TRY(convert(pdf, jobs));
+    ll_status status = take_results(pdf, jobs, raw);
+    for (size_t i = 0; i < JOBS; i++)
+        child_result_fini(&jobs[i].result);
+    return status;
+}
+
 static ll_status read_pages(struct pdf *pdf, struct strbuf *raw)
 {
     struct reading *reading = pdf->reading;
-    LL_TRY(read_title(pdf, &reading->title));
-    LL_TRY(convert(pdf, raw));
-    LL_TRY(visible_text(pdf, raw));
+    LL_TRY(run_converters(pdf, raw));
+    if (pdf->geometry.page_count)
+        LL_TRY(visible_text(pdf, raw));
     LL_TRY(clean(pdf, raw));
     if (reading->pages.count == 0)
         return error_set(pdf->error, LL_UNREADABLE, "pdf", "%s has no pages: there is nothing to read",
@@ -327,6 +371,9 @@ static ll_status read_pages(struct pdf *pdf, struct strbuf *raw)
         return error_nomem(pdf->error, "pdf", reading->pages.count);
     ll_status status = read_scans(pdf, raw, pictured);
     mem_free(pictured);
+    if (status == LL_OK)
+        status = titles_mark(pdf);
+    pages_note(&reading->pages, reading->name, reading->notes);
     note_letters(reading);
     return status;
 }
@@ -345,6 +392,7 @@ ll_status read_pdf(struct input *input)
     struct strbuf raw = {0};
     ll_status status = read_pages(&pdf, &raw);
     strbuf_fini(&raw);
+    geometry_fini(&pdf.geometry);
     if (pdf.unlocked)
         close(pdf.fd);
     snprintf(reading->encoding, sizeof reading->encoding, "UTF-8");

@@ -4,6 +4,7 @@
 #define READERS_PDF_JOB_H
 
 #include "readers/child.h"
+#include "readers/geometry.h"
 #include "readers/reader.h"
 
 struct pdf {
@@ -15,6 +16,7 @@ struct pdf {
     const ll_cancel *cancel;
     struct reading *reading;
     struct input *input;
+    struct geometry geometry; /* empty when it could not be found out */
     ll_error *error;
 };
 

@@ -5,7 +5,8 @@
 
 #include "readers/pdf_job.h"
 
-/* Sets pictured[page] where there is one; *ret_known false: pdfimages could not tell. */
-ll_status pictures_find(const struct pdf *pdf, bool *pictured, size_t pages, bool *ret_known);
+/* pages_asked: set for the pages to look at; those that show no such picture are cleared. *ret_known false:
+ * pdfimages could not tell. */
+ll_status pictures_find(const struct pdf *pdf, bool *pages_asked, size_t pages, bool *ret_known);
 
 #endif

@@ -16,7 +16,7 @@ struct pptx {
     struct relation_list parts; /* of the presentation */
     bool in_text, in_notes, title, hidden_slide, skip_shape;
     size_t hidden;
-    bool failed;
+    ll_status status; /* of taking in the order */
 };
 
 /* ---- the order of slides --------------------------------------------------------------------- */
@@ -31,8 +31,8 @@ static bool open_presentation(void *user, const char *name, struct xml *xml)
     if (!xml_attribute_in(xml, "id", "relationships", id, sizeof id))
         return true;
     const struct relation *part = relation_find(&x->parts, id);
-    if (part)
-        x->failed |= !relation_add(&x->order, part);
+    if (part && x->status == LL_OK)
+        x->status = relation_add(x->input, &x->order, part);
     return true;
 }
 
@@ -185,8 +185,7 @@ static ll_status read_all(struct pptx *x)
         return error_set(x->input->error, LL_UNREADABLE, "pptx", "%s: %s %s", reading->name, main_part,
                          member ? member->complaint : "is missing");
     LL_TRY(xml_walk(x->input, main_part, strbuf_text(&member->bytes), member->bytes.length, &handler, x));
-    if (x->failed)
-        return error_nomem(x->input->error, "pptx", x->order.count);
+    LL_TRY(x->status);
     for (size_t i = 0; i < x->order.count; i++) {
         size_t hidden = x->hidden;
         prose_page(&x->prose);

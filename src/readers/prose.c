@@ -28,6 +28,9 @@ static void pay(struct prose *p)
     }
     p->owed = 0;
     p->space = p->cell = p->prefixed = false;
+    if (p->origin_due)
+        p->failed |= !reading_origin(p->reading, text->length, p->origin);
+    p->origin_due = false;
     if (p->code && !p->code_open && !p->in_heading && !p->tables) {
         p->code_first = text->length;
         p->code_open = true;
@@ -208,6 +211,10 @@ void prose_code_end(struct prose *p)
 
 void prose_row(struct prose *p)
 {
+    if (p->tables) { /* of a table in a cell */
+        p->space = true;
+        return;
+    }
     p->space = p->cell = false;
     if (p->owed < 1)
         p->owed = 1;
@@ -215,6 +222,10 @@ void prose_row(struct prose *p)
 
 void prose_cell(struct prose *p)
 {
+    if (p->tables) {
+        p->space = true;
+        return;
+    }
     const struct strbuf *text = &p->reading->text;
     if (p->owed == 0 && !p->prefixed && text->length)
         p->cell = true;
@@ -226,6 +237,12 @@ void prose_page(struct prose *p)
     p->space = p->cell = false;
     size_t due = p->reading->text.length ? 2 : 0;
     p->failed |= !page_list_add(&p->reading->pages, p->reading->text.length + due);
+}
+
+void prose_origin(struct prose *p, size_t source)
+{
+    p->origin_due = true;
+    p->origin = source;
 }
 
 ll_status prose_finish(struct prose *p, ll_error *error)

@@ -20,6 +20,8 @@ struct prose { /* {.reading = …} is ready */
     size_t items;  /* depth of lists */
     size_t code_first;
     bool code_open;
+    bool origin_due; /* the next text comes from `origin` of the file */
+    size_t origin;
     bool in_heading;
     struct reading_mark heading;
     bool failed;
@@ -37,7 +39,8 @@ void prose_code(struct prose *prose);
 void prose_code_end(struct prose *prose);
 void prose_row(struct prose *prose);
 void prose_cell(struct prose *prose);
-void prose_page(struct prose *prose); /* a page begins with the next text */
+void prose_page(struct prose *prose);                  /* a page begins with the next text */
+void prose_origin(struct prose *prose, size_t source); /* the next text stands at that byte of the file */
 /* Ends the text. LL_NOMEM when something could not be kept. */
 ll_status prose_finish(struct prose *prose, ll_error *error);
 

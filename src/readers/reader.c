@@ -24,9 +24,15 @@ reader_fn reader_of(enum kind kind)
 
 ll_status input_check(const struct input *input)
 {
-    return cancel_requested(input->cancel) ? error_set(input->error, LL_CANCELLED, "document",
-                                                       "reading %s was cancelled", input->reading->name)
-                                           : LL_OK;
+    size_t most = input->allowance->limits.bytes;
+    if (cancel_requested(input->cancel))
+        return error_set(input->error, LL_CANCELLED, "document", "reading %s was cancelled",
+                         input->reading->name);
+    if (input->reading->text.length <= most)
+        return LL_OK;
+    return error_set(input->error, LL_UNSUPPORTED, "document",
+                     "%s gives more than %zu bytes of text; raise the limit or name a part of it",
+                     input->reading->name, most);
 }
 
 ll_status input_decode(struct input *input, struct strbuf *ret)

@@ -43,6 +43,7 @@ ll_status read_code(struct input *input);
 
 /* The input's bytes as clean UTF-8, by the options' encoding or found out; sets reading->encoding. */
 ll_status input_decode(struct input *input, struct strbuf *ret);
-ll_status input_check(const struct input *input); /* LL_CANCELLED */
+/* LL_CANCELLED; LL_UNSUPPORTED when the reading has grown beyond the limit of bytes. */
+ll_status input_check(const struct input *input);
 
 #endif

@@ -1,5 +1,6 @@
 /* What the parts of a packed document are called by: ids to member names.
  * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* qsort_r */
 #include "readers/relations.h"
 
 #include <stdio.h>
@@ -10,25 +11,55 @@
 #include "base/mem.h"
 #include "readers/xml.h"
 
-bool relation_add(struct relation_list *list, const struct relation *relation)
+ll_status relation_add(const struct input *input, struct relation_list *list, const struct relation *relation)
 {
+    LL_TRY(allowance_enter(input->allowance, input->reading->name, input->error));
     if (!mem_grow((void **)&list->items, &list->capacity, list->count + 1, sizeof *list->items))
-        return false;
+        return error_nomem(input->error, "document", list->count);
     list->items[list->count++] = *relation;
-    return true;
+    return LL_OK;
 }
 
-const struct relation *relation_find(const struct relation_list *list, const char *id)
+static int compare_ids(const void *a, const void *b, void *user)
 {
-    for (size_t i = 0; i < list->count; i++)
-        if (strcmp(list->items[i].id, id) == 0)
-            return &list->items[i];
-    return NULL;
+    const struct relation *items = user;
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    int order = strcmp(items[x].id, items[y].id);
+    return order ? order : (x > y) - (x < y);
+}
+
+static bool set_index(struct relation_list *list)
+{
+    mem_free(list->by_id);
+    list->by_id = mem_new(list->count, sizeof *list->by_id);
+    list->indexed = list->by_id ? list->count : 0;
+    for (size_t i = 0; i < list->indexed; i++)
+        list->by_id[i] = i;
+    if (list->indexed)
+        qsort_r(list->by_id, list->indexed, sizeof *list->by_id, compare_ids, list->items);
+    return list->by_id != NULL;
+}
+
+const struct relation *relation_find(struct relation_list *list, const char *id)
+{
+    if (list->count == 0 || (list->indexed != list->count && !set_index(list)))
+        return NULL;
+    size_t low = 0, high = list->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(list->items[list->by_id[middle]].id, id) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct relation *found = low < list->count ? &list->items[list->by_id[low]] : NULL;
+    return found && strcmp(found->id, id) == 0 ? found : NULL;
 }
 
 void relation_list_fini(struct relation_list *list)
 {
     mem_free(list->items);
+    mem_free(list->by_id);
     *list = (struct relation_list){0};
 }
 
@@ -86,9 +117,10 @@ void relation_resolve(const char *from, const char *target, char ret[RELATION_NA
 /* ---- .rels ----------------------------------------------------------------------------------- */
 
 struct loading {
+    const struct input *input;
     const char *part;
     struct relation_list *list;
-    bool failed;
+    ll_status status;
 };
 
 static bool open_relation(void *user, const char *name, struct xml *xml)
@@ -104,7 +136,8 @@ static bool open_relation(void *user, const char *name, struct xml *xml)
         return true;
     xml_attribute(xml, "Type", relation.type, sizeof relation.type);
     relation_resolve(loading->part, target, relation.name);
-    loading->failed |= !relation_add(loading->list, &relation);
+    if (loading->status == LL_OK)
+        loading->status = relation_add(loading->input, loading->list, &relation);
     return true;
 }
 
@@ -130,9 +163,9 @@ ll_status relations_read(const struct input *input, const struct package *packag
     int folder = slash ? (int)(slash - part) + 1 : 0;
     snprintf(name, sizeof name, "%.*s_rels/%s.rels", folder, part, part + folder);
     const struct package_member *member = package_find(package, name);
-    struct loading loading = {part, ret, false};
+    struct loading loading = {input, part, ret, LL_OK};
     if (!member || member->broken)
         return LL_OK;
     LL_TRY(xml_walk(input, name, strbuf_text(&member->bytes), member->bytes.length, &handler, &loading));
-    return loading.failed ? error_nomem(input->error, "document", ret->count) : LL_OK;
+    return loading.status;
 }

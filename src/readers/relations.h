@@ -16,10 +16,15 @@ struct relation {
 struct relation_list { /* zero-initialised storage is empty */
     struct relation *items;
     size_t count, capacity;
+    size_t *by_id; /* set up by the first search */
+    size_t indexed;
 };
 
-bool relation_add(struct relation_list *list, const struct relation *relation); /* false: no memory */
-const struct relation *relation_find(const struct relation_list *list, const char *id);
+/* Each takes one of the entries that the call allows. */
+ll_status relation_add(const struct input *input, struct relation_list *list,
+                       const struct relation *relation);
+/* Of several with one id the first. NULL: there is none, or no memory to look. */
+const struct relation *relation_find(struct relation_list *list, const char *id);
 /* target, as written in the member `from`, as a name from the root: "../a/b%20c#d" in "x/y/z" is "x/a/b c".
  */
 void relation_resolve(const char *from, const char *target, char ret[RELATION_NAME]);

@@ -42,19 +42,35 @@ static void list(struct strbuf *out, size_t count, const char *one, const char *
         strbuf_printf(out, "%s%zu %s", out->length ? ", " : "", count, count == 1 ? one : many);
 }
 
+static void list_all(const struct sieve *sieve, struct strbuf *out)
+{
+    list(out, sieve->binaries, "binary file", "binary files");
+    list(out, sieve->archives, "archive", "archives");
+    list(out, sieve->locks, "lock file", "lock files");
+    list(out, sieve->minified, "minified file", "minified files");
+    list(out, sieve->links, "link", "links");
+    list(out, sieve->ignored, "entry that .gitignore names", "entries that .gitignore names");
+    list(out, sieve->others, "pipe, socket or device", "pipes, sockets and devices");
+}
+
 void sieve_report(const struct sieve *sieve, const char *collection, struct notes *notes)
 {
     struct strbuf text = {0};
-    list(&text, sieve->binaries, "binary file", "binary files");
-    list(&text, sieve->archives, "archive", "archives");
-    list(&text, sieve->locks, "lock file", "lock files");
-    list(&text, sieve->minified, "minified file", "minified files");
-    list(&text, sieve->links, "link", "links");
-    list(&text, sieve->ignored, "entry that .gitignore names", "entries that .gitignore names");
-    list(&text, sieve->others, "pipe, socket or device", "pipes, sockets and devices");
+    list_all(sieve, &text);
     if (text.length)
         notes_add(notes, "%s: left out %s", collection, strbuf_text(&text));
     if (sieve->skipped > NAMED)
         notes_add(notes, "%s: %zu files were skipped in all", collection, sieve->skipped);
+    strbuf_fini(&text);
+}
+
+void sieve_explain(const struct sieve *sieve, char *out, size_t cap)
+{
+    struct strbuf text = {0};
+    list_all(sieve, &text);
+    if (sieve->reason[0])
+        snprintf(out, cap, ": %s", sieve->reason);
+    else
+        snprintf(out, cap, "%s%s", text.length ? ": it holds " : ": it holds no text", strbuf_text(&text));
     strbuf_fini(&text);
 }

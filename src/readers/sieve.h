@@ -19,5 +19,7 @@ bool sieve_is_minified(const char *name, const char *text, size_t length);
 void sieve_skip(struct sieve *sieve, const char *name, const char *reason, struct notes *notes);
 /* One sentence on what was left out of the folder or archive, if anything was. */
 void sieve_report(const struct sieve *sieve, const char *collection, struct notes *notes);
+/* Why nothing of the folder or archive was read: ": " and the reason or what was left out; may be empty. */
+void sieve_explain(const struct sieve *sieve, char *out, size_t cap);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "base/utf8.h"
 #include "readers/reader.h"
 #include "readers/table.h"
@@ -144,7 +145,7 @@ static bool count_value(struct column *c, const char *text, size_t length)
         return true;
     copy_value(value, text, length);
     c->filled++;
-    double number = strtod(value, &end);
+    double number = number_parse(value, &end);
     if (end > value && *end == '\0' && length < VALUE_BYTES) {
         if (c->numbers == 0 || number < c->least) {
             c->least = number;
@@ -280,9 +281,12 @@ static ll_status fold_table(struct input *input, struct table *t)
 static ll_status whole_table(struct input *input, struct table *t)
 {
     struct strbuf *out = &input->reading->text;
-    while (next_row(t)) {
+    bool same = t->length == input->length; /* else its offsets are not the file's */
+    for (size_t from = t->at; next_row(t); from = t->at) {
         if (t->row.length == 0)
             continue;
+        if (same && !reading_origin(input->reading, out->length, from))
+            return error_nomem(input->error, "table", out->length);
         strbuf_append(out, strbuf_text(&t->row), t->row.length);
         strbuf_putc(out, '\n');
     }

@@ -54,9 +54,12 @@ static ll_status fold_blobs(struct input *input, struct strbuf *text)
 static ll_status clean(struct input *input, struct strbuf *text)
 {
     struct reading *reading = input->reading;
-    if (has_pages(text))
-        return pages_clean(strbuf_text(text), text->length, false, input->cancel, &reading->text,
-                           &reading->pages, input->error);
+    if (has_pages(text)) {
+        LL_TRY(pages_clean(strbuf_text(text), text->length, false, input->cancel, &reading->text,
+                           &reading->pages, input->error));
+        pages_note(&reading->pages, reading->name, reading->notes);
+        return LL_OK;
+    }
     spell_form_feeds(text);
     size_t before = text->length;
     LL_TRY(fold_blobs(input, text));

@@ -197,6 +197,7 @@ ll_status tree_read(struct source_call *call, int fd, const char *path, ll_error
     strbuf_fini(&tree.path);
     if (status != LL_OK || call->taken > before)
         return status;
-    return error_set(error, LL_UNREADABLE, "document", "%s holds no file that can be read%s%.300s", shown,
-                     tree.sieve.reason[0] ? ": " : "", tree.sieve.reason);
+    char why[300];
+    sieve_explain(&tree.sieve, why, sizeof why);
+    return error_set(error, LL_UNREADABLE, "document", "%s holds no file that can be read%s", shown, why);
 }

@@ -31,7 +31,7 @@ struct page_state {
 struct look {
     const struct pdf *pdf;
     struct strbuf *raw;
-    struct geometry geometry;
+    struct geometry *geometry;
     struct page_state *pages;
     size_t count;
 };
@@ -58,7 +58,7 @@ static bool split_pages(struct look *l)
     size_t feeds = 0, at = 0;
     for (size_t i = 0; i < l->raw->length; i++)
         feeds += l->raw->text[i] == '\f';
-    l->count = feeds < l->geometry.page_count ? feeds : l->geometry.page_count;
+    l->count = feeds < l->geometry->page_count ? feeds : l->geometry->page_count;
     l->pages = mem_new(l->count + 1, sizeof *l->pages);
     for (size_t i = 0; l->pages && i < l->count; i++) {
         struct page_state *page = &l->pages[i];
@@ -119,12 +119,12 @@ static bool is_blank_behind(const struct geometry_item *item, const unsigned cha
 
 static void judge_white(const struct look *l, size_t page)
 {
-    const struct geometry_page *g = &l->geometry.pages[page];
+    const struct geometry_page *g = &l->geometry->pages[page];
     struct strbuf picture = {0};
     size_t pixels, width, height;
     bool drawn = draw(l->pdf, page, &picture, &pixels, &width, &height);
     for (size_t i = g->first; drawn && i < g->first + g->count; i++) {
-        struct geometry_item *item = &l->geometry.items[i];
+        struct geometry_item *item = &l->geometry->items[i];
         if (is_white(item->colour) &&
             is_blank_behind(item, (const unsigned char *)picture.text + pixels, width, height))
             item->hidden = true;
@@ -135,18 +135,18 @@ static void judge_white(const struct look *l, size_t page)
 static void judge_page(struct look *l, size_t index)
 {
     struct page_state *page = &l->pages[index];
-    const struct geometry_page *g = &l->geometry.pages[index];
-    const char *texts = strbuf_text(&l->geometry.texts);
+    const struct geometry_page *g = &l->geometry->pages[index];
+    const char *texts = strbuf_text(&l->geometry->texts);
     size_t white = 0;
     for (size_t i = g->first; i < g->first + g->count; i++) {
-        struct geometry_item *item = &l->geometry.items[i];
+        struct geometry_item *item = &l->geometry->items[i];
         item->hidden = item->size < TINY || is_off_page(item, g);
         white += is_white(item->colour);
     }
     if (white)
         judge_white(l, index);
     for (size_t i = g->first; i < g->first + g->count; i++) {
-        const struct geometry_item *item = &l->geometry.items[i];
+        const struct geometry_item *item = &l->geometry->items[i];
         size_t letters = count_letters(texts + item->text, item->length, NULL);
         page->shown += letters;
         page->hidden += item->hidden ? letters : 0;
@@ -167,6 +167,8 @@ static ll_status judge_layers(struct look *l)
     bool *pictured = mem_new(l->count + 1, sizeof *pictured);
     if (!pictured)
         return error_nomem(l->pdf->error, "pdf", l->count);
+    for (size_t i = 0; i < l->count; i++)
+        pictured[i] = l->pages[i].layer;
     ll_status status = pictures_find(l->pdf, pictured, l->count, &known);
     for (size_t i = 0; i < l->count; i++)
         if (l->pages[i].layer && (pictured[i] || !known))
@@ -203,7 +205,7 @@ static uint64_t exact_of(const struct strbuf *text)
 static bool compound_of(const struct look *l, const struct geometry_item *item,
                         const struct geometry_item *next, struct strbuf *compound, size_t *ret_hyphen)
 {
-    const char *texts = strbuf_text(&l->geometry.texts), *end = texts + item->text + item->length;
+    const char *texts = strbuf_text(&l->geometry->texts), *end = texts + item->text + item->length;
     size_t before = 0, after = 0;
     if (item->length < 3 || end[-1] != '-')
         return false;
@@ -218,50 +220,112 @@ static bool compound_of(const struct look *l, const struct geometry_item *item,
     return before > 0 && after > 0 && !compound->failed;
 }
 
-/* Puts the hyphen back where the joined word stands alone on the page; raw keeps its length but for it. */
-static void restore(struct look *l, struct page_state *page, const struct strbuf *compound, size_t hyphen,
-                    struct strbuf *out)
+/* Where the joined word stands from `at` on, alone on its page; SIZE_MAX: nowhere. */
+static size_t find_joined(const struct look *l, const struct page_state *page, size_t at,
+                          const struct strbuf *compound, size_t hyphen)
 {
     const char *text = l->raw->text;
-    size_t length = compound->length - 1, at = page->first;
-    for (; at + length <= page->last; at++)
-        if (memcmp(text + at, compound->text, hyphen) == 0 &&
-            memcmp(text + at + hyphen, compound->text + hyphen + 1, length - hyphen) == 0)
+    size_t length = compound->length - 1;
+    while (at + length <= page->last) {
+        const char *found = memchr(text + at, compound->text[0], page->last - length - at + 1);
+        if (!found)
             break;
-    if (at + length > page->last)
-        return;
-    strbuf_clear(out);
-    strbuf_append(out, text, at + hyphen);
-    strbuf_putc(out, '-');
-    strbuf_append(out, text + at + hyphen, l->raw->length - at - hyphen);
-    if (out->failed)
-        return;
-    struct strbuf swap = *l->raw;
-    *l->raw = *out;
-    *out = swap;
-    for (struct page_state *later = page; later < l->pages + l->count; later++) {
-        later->first += later != page;
-        later->last++;
+        at = (size_t)(found - text);
+        if (memcmp(found, compound->text, hyphen) == 0 &&
+            memcmp(found + hyphen, compound->text + hyphen + 1, length - hyphen) == 0)
+            return at;
+        at++;
     }
+    return SIZE_MAX;
+}
+
+struct places { /* of raw, where a hyphen is missing */
+    size_t *items;
+    size_t count, capacity;
+};
+
+/* Pieces come in the order of the text, more or less: each word is looked for behind the one before it, and
+ * only then from the page's beginning. */
+static bool find_hyphens(const struct look *l, size_t page, const struct word_set *known,
+                         struct strbuf *compound, struct places *places)
+{
+    const struct geometry_page *g = &l->geometry->pages[page];
+    const struct page_state *state = &l->pages[page];
+    size_t hyphen, from = state->first;
+    for (size_t k = g->first; k + 1 < g->first + g->count; k++) {
+        if (!compound_of(l, &l->geometry->items[k], &l->geometry->items[k + 1], compound, &hyphen) ||
+            !word_set_has(known, exact_of(compound)))
+            continue;
+        size_t at = find_joined(l, state, from, compound, hyphen);
+        if (at == SIZE_MAX && from > state->first)
+            at = find_joined(l, state, state->first, compound, hyphen);
+        if (at == SIZE_MAX)
+            continue;
+        from = at + compound->length - 1;
+        if (!mem_grow((void **)&places->items, &places->capacity, places->count + 1, sizeof *places->items))
+            return false;
+        places->items[places->count++] = at + hyphen;
+    }
+    return !compound->failed;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    const size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void move_pages(struct look *l, const struct places *places)
+{
+    size_t before = 0;
+    for (struct page_state *page = l->pages; page < l->pages + l->count; page++) {
+        while (before < places->count && places->items[before] < page->first)
+            before++;
+        page->first += before;
+        while (before < places->count && places->items[before] < page->last)
+            before++;
+        page->last += before;
+    }
+}
+
+static bool put_hyphens(struct look *l, struct places *places)
+{
+    struct strbuf out = {0};
+    size_t kept = 0, count = 0;
+    if (places->count == 0)
+        return true;
+    qsort(places->items, places->count, sizeof *places->items, compare_places);
+    for (size_t i = 0; i < places->count; i++)
+        if (i == 0 || places->items[i] != places->items[count - 1])
+            places->items[count++] = places->items[i];
+    places->count = count;
+    for (size_t i = 0; i < count; kept = places->items[i++]) {
+        strbuf_append(&out, l->raw->text + kept, places->items[i] - kept);
+        strbuf_putc(&out, '-');
+    }
+    strbuf_append(&out, l->raw->text + kept, l->raw->length - kept);
+    if (out.failed) {
+        strbuf_fini(&out);
+        return false;
+    }
+    strbuf_fini(l->raw);
+    *l->raw = out;
+    move_pages(l, places);
+    return true;
 }
 
 static ll_status restore_hyphens(struct look *l)
 {
     struct word_set known = {0};
-    struct strbuf compound = {0}, out = {0};
+    struct strbuf compound = {0};
+    struct places places = {0};
     bool good = learn_compounds(l, &known);
-    for (size_t i = 0; good && known.count && i < l->count; i++) {
-        const struct geometry_page *g = &l->geometry.pages[i];
-        size_t hyphen;
-        for (size_t k = g->first; k + 1 < g->first + g->count; k++)
-            if (compound_of(l, &l->geometry.items[k], &l->geometry.items[k + 1], &compound, &hyphen) &&
-                word_set_has(&known, exact_of(&compound)))
-                restore(l, &l->pages[i], &compound, hyphen, &out);
-    }
-    good = good && !compound.failed && !out.failed;
+    for (size_t i = 0; good && known.count && i < l->count; i++)
+        good = find_hyphens(l, i, &known, &compound, &places);
+    good = good && put_hyphens(l, &places);
     word_set_fini(&known);
     strbuf_fini(&compound);
-    strbuf_fini(&out);
+    mem_free(places.items);
     return good ? LL_OK : error_nomem(l->pdf->error, "pdf", l->raw->length);
 }
 
@@ -296,7 +360,7 @@ static ll_status rewrite(struct look *l)
     for (size_t i = 0; i < l->count && good; i++) {
         const struct page_state *page = &l->pages[i];
         if (page->rewrite)
-            good = layout_write(&l->geometry, i, &out);
+            good = layout_write(l->geometry, i, &out);
         else
             strbuf_append(&out, l->raw->text + page->first, page->last - page->first);
         strbuf_putc(&out, '\f');
@@ -328,36 +392,18 @@ static ll_status judge(struct look *l)
         struct page_state *page = &l->pages[i];
         page->rewrite =
             !page->right_to_left && !page->layer &&
-            (page->hidden > 0 || layout_has_table(&l->geometry, i) ||
-             layout_is_mixed(&l->geometry, i, l->raw->text + page->first, page->last - page->first));
+            (page->hidden > 0 || layout_has_table(l->geometry, i) ||
+             layout_is_mixed(l->geometry, i, l->raw->text + page->first, page->last - page->first));
         any |= page->rewrite;
     }
     report(l);
     return any ? rewrite(l) : LL_OK;
 }
 
-ll_status visible_text(const struct pdf *pdf, struct strbuf *raw)
+ll_status visible_text(struct pdf *pdf, struct strbuf *raw)
 {
-    const char *argv[] = {"pdftohtml", "-xml", "-i", "-q", "-stdout", "-enc", "UTF-8", CHILD_INPUT, NULL};
-    struct look look = {.pdf = pdf, .raw = raw};
-    struct child_result result;
-    ll_error reason = {0};
-    LL_TRY(pdf_run(pdf, argv, &result));
-    struct input input = *pdf->input;
-    input.error = &reason;
-    ll_status status = result.exit_code != 0 || result.too_much || result.too_long ? LL_UNREADABLE : LL_OK;
-    if (status == LL_OK)
-        status = geometry_parse(&input, strbuf_text(&result.out), result.out.length, &look.geometry);
-    child_result_fini(&result);
-    if (status == LL_OK) {
-        status = judge(&look);
-    } else if (status == LL_CANCELLED || status == LL_NOMEM) {
-        status = error_set(pdf->error, status, "pdf", "%s", reason.text);
-    } else {
-        notes_add(pdf->reading->notes, "%s: whether it hides text could not be checked", pdf->reading->name);
-        status = LL_OK;
-    }
-    geometry_fini(&look.geometry);
+    struct look look = {.pdf = pdf, .raw = raw, .geometry = &pdf->geometry};
+    ll_status status = judge(&look);
     mem_free(look.pages);
     return status;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/utf8.h"
 #include "text/template_run.h"
 
@@ -239,7 +240,7 @@ static bool read_number(const struct text *text, int base, bool real, struct val
         return false;
     errno = 0;
     if (real)
-        *ret = value_float(strtod(copy, &end));
+        *ret = value_float(number_parse(copy, &end));
     else
         *ret = value_int(strtoll(copy, &end, base));
     return *end == '\0' && (real || errno == 0);
@@ -304,8 +305,8 @@ FILTER(filter_round)
     *ret = self;
     if (self.kind != VALUE_FLOAT || !isfinite(real))
         return true;
-    snprintf(shown, sizeof shown, "%.*f", (int)digits, real);
-    *ret = value_float(strtod(shown, NULL));
+    number_print(shown, sizeof shown, "%.*f", (int)digits, real);
+    *ret = value_float(number_parse(shown, NULL));
     return true;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/utf8.h"
 #include "text/template_escape.h"
 
@@ -186,7 +187,7 @@ static bool lex_number(struct lexer *lexer)
     struct lex_token token = {.type = real ? LEX_FLOAT : LEX_INTEGER};
     if (!real && count > 18)
         return fail(lexer, "an integer does not fit in 64 bits");
-    token.real = strtod(digits, NULL);
+    token.real = number_parse(digits, NULL);
     token.integer = real ? 0 : strtoll(digits, NULL, 10);
     if (!push(lexer, token))
         return false;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <utf8proc.h>
 
+#include "base/number.h"
 #include "base/utf8.h"
 
 enum { PRINT_DEPTH = 60 };
@@ -22,15 +23,15 @@ static void put_float(struct text_builder *builder, double real)
     }
     int digits = 1;
     for (; digits < 17; digits++) {
-        snprintf(text, sizeof text, "%.*e", digits - 1, real);
-        if (strtod(text, NULL) == real)
+        number_print(text, sizeof text, "%.*e", digits - 1, real);
+        if (number_parse(text, NULL) == real)
             break;
     }
-    snprintf(text, sizeof text, "%.*e", digits - 1, real);
+    number_print(text, sizeof text, "%.*e", digits - 1, real);
     int exponent = atoi(strchr(text, 'e') + 1);
     if (exponent >= -4 && exponent < 16) {
         int decimals = digits - 1 - exponent;
-        snprintf(text, sizeof text, "%.*f", decimals > 1 ? decimals : 1, real);
+        number_print(text, sizeof text, "%.*f", decimals > 1 ? decimals : 1, real);
     }
     builder_puts(builder, text);
 }

@@ -23,4 +23,9 @@ tap_case $? "no file holds work put off in a comment"
 grep -nE '^[ ]*//' $(files | grep '\.[ch]$') > "$tap_note"
 [ ! -s "$tap_note" ]
 tap_case $? "C comments are /* */ and hold no switched-off code lines"
+# shellcheck disable=SC2046
+grep -nE '(^|[^a-z_])(strto(d|f|ld)|atof) *\(' $(files | grep '^\./\(src\|cuda\)/.*\.[ch]$' |
+    grep -v '^\./src/\(console/\|base/number\.c\)') > "$tap_note"
+[ ! -s "$tap_note" ]
+tap_case $? "the library reads numbers by base/number.h: the locale of its caller may write a comma"
 tap_done

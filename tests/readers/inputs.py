@@ -21,11 +21,12 @@ class Skip(Exception):
     pass
 
 
-def case(rows, name):
-    """rows: numbers in the table of inputs, shown before the name."""
+def case(rows, name, long=False):
+    """rows: numbers in the table of inputs, shown before the name. long: only run with LL_LONG set, and alone then."""
 
     def keep(function):
-        cases.append((f"{rows}: {name}" if rows else name, function))
+        if long == bool(os.environ.get("LL_LONG")):
+            cases.append((f"{rows}: {name}" if rows else name, function))
         return function
 
     return keep

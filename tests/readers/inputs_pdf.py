@@ -150,6 +150,48 @@ def running_heads():
     got = text("a.pdf").out
     assert got.count("The Glass Report 2026") <= 1 and "of 8" not in got, got[:800]
     assert got.count("ends with the furnace, which") == 8
+    notes = described("a.pdf")["notes"]
+    assert any("running heads and page numbers left out (such as" in note for note in notes), notes
+
+
+BOLD = HELVETICA.replace("Helvetica", "Helvetica-Bold")
+
+
+def heading(x, y, line, size):
+    return at(x, y, line, size).replace("/F1", "/F2")
+
+
+@case("", "headings of a PDF: larger letters enclose smaller ones, bold lines of their own too, two lines are one title")
+def large_headings():
+    def prose(y):
+        return "".join(at(60, y - 14 * k, words(11) + (" end." if k == 5 else "")) for k in range(6))
+    page = (at(60, 790, "A Study of Glass and of the", 20) + at(60, 768, "People who Melt it", 20) + prose(740) +
+            heading(60, 640, "Of sand and soda", 14) + prose(620) + heading(60, 520, "Remarks on lime", 10) + prose(504) +
+            heading(60, 400, "Of the furnace", 14) + prose(380) + prose(280))
+    pdf("a.pdf", [page], {"F1": HELVETICA, "F2": BOLD})
+    got = described("a.pdf")
+    assert [(s["title"], s["level"]) for s in got["sections"]] == [
+        ("A Study of Glass and of the People who Melt it", 1), ("Of sand and soda", 2), ("Remarks on lime", 3),
+        ("Of the furnace", 2)], got["sections"]
+    emphasis = "".join(heading(60, 780 - 14 * k, words(8), 10) for k in range(30))
+    pdf("b.pdf", [emphasis + prose(300)], {"F1": HELVETICA, "F2": BOLD})
+    assert len(described("b.pdf")["sections"]) == 1, "a page of bold lines is no page of headings"
+
+
+@case("", "headings of a PDF are those that its bookmarks name, at their depth")
+def bookmarks():
+    names = ["The sand", "Where it lies", "The fire"]
+    pages = [at(60, 780, name) + "".join(at(60, 750 - 14 * k, words(11)) for k in range(9)) for name in names]
+    pdf("a.pdf", pages, more={
+        1: "<< /Type /Catalog /Pages 2 0 R /Outlines 5 0 R >>",
+        5: "<< /Type /Outlines /First 6 0 R /Last 8 0 R /Count 3 >>",
+        6: "<< /Title (The sand) /Parent 5 0 R /Dest [10 0 R /Fit] /Next 8 0 R /First 7 0 R /Last 7 0 R /Count 1 >>",
+        7: "<< /Title (Where it lies) /Parent 6 0 R /Dest [12 0 R /Fit] >>",
+        8: "<< /Title (The fire) /Parent 5 0 R /Dest [14 0 R /Fit] /Prev 6 0 R >>"})
+    got = described("a.pdf")
+    first = got["sections"][-3]["level"]
+    assert [(s["title"], s["level"] - first, s["first_page"]) for s in got["sections"][-3:]] == [
+        ("The sand", 0, 1), ("Where it lies", 1, 2), ("The fire", 0, 3)], got["sections"]
 
 
 @case("10, 12", "a scan is refused and OCR is named, also when it carries page numbers")
@@ -172,7 +214,6 @@ def part_scan():
 @case(10, "a scan is read by tesseract when OCR is asked for")
 def ocr():
     need("tesseract")
-    need("gs")
     pdf("plain.pdf", [at(60, 700, "The furnace is never let out", 24) + at(60, 640, "and the glass is blue", 24)])
     subprocess.run(["pdftoppm", "-gray", "-r", "150", "-singlefile", "plain.pdf", "page"], check=True)
     data = open("page.pgm", "rb").read()
@@ -280,10 +321,39 @@ def table():
     in_order(got, "A sentence stands above", *["\t".join(row) for row in rows], "Another sentence")
 
 
-@case(21, "a Flate bomb ends within the limits, with a sentence")
-def flate_bomb():
-    need("pdftotext")
-    squeezed = zlib.compress(zlib.compress(b"0 0 m " * 50_000_000, 9), 9)
+@case(20, "a table in one of two columns is read row by row there; wrapped cells are whole, empty ones keep their place")
+def table_in_column():
+    left = [at(60, 780 - 13 * i, f"left {i} " + words(6), 9) for i in range(14)]
+    rows = [("metal", "grams"), ("iron", "12"), ("gold", "3"), ("lead", "77")]
+    left += [at(x, 590 - 13 * i, cell, 9) for i, row in enumerate(rows) for x, cell in zip((70, 180), row)]
+    left += [at(60, 530 - 13 * i, f"more {i} " + words(6), 9) for i in range(14)]
+    right = [at(320, 780 - 13 * i, f"right {i} " + words(6), 9) for i in range(33)]
+    pdf("a.pdf", ["".join(left + right)])
+    in_order(text("a.pdf").out, "left 13 ", *["\t".join(row) + "\n" for row in rows], "more 0 ", "more 13 ", "right 0 ", "right 32 ")
+    content, y = at(60, 790, "A sentence stands above the table and says what it is about, in words."), 750
+    for name, lines, price in (("cobalt", ["a strong blue that the town", "of barges has sold for years"], "1,204.50"),
+                               ("iron", ["green bottles, mostly of the", "cheaper kind, and window panes"], "17.00"),
+                               ("gold", [], "3.25"), ("copper", ["teal"], "940.10")):
+        content += at(60, y, name) + at(400, y, price) + "".join(at(150, y - 12 * k, line) for k, line in enumerate(lines))
+        y -= 12 * max(len(lines), 1) + 6
+    pdf("b.pdf", [content + at(60, y - 20, "Another sentence stands below the table and goes on for quite a while.")])
+    in_order(text("b.pdf").out, "A sentence", "cobalt\ta strong blue that the town of barges has sold for years\t1,204.50\n",
+             "iron\tgreen bottles, mostly of the cheaper kind, and window panes\t17.00\n", "gold\t\t3.25\n",
+             "copper\tteal\t940.10\n", "Another sentence")
+
+
+@case(21, "a Flate bomb ends with a sentence")
+def small_flate_bomb():
+    flate_bomb(2_000_000)
+
+
+@case(21, "a Flate bomb that would take minutes ends within the limits, with a sentence", long=True)
+def large_flate_bomb():
+    flate_bomb(50_000_000)
+
+
+def flate_bomb(operators):
+    squeezed = zlib.compress(zlib.compress(b"0 0 m " * operators, 9), 9)
     started = time.monotonic()
     pdf("bomb.pdf", [at(60, 760, words(11))], more={
         11: f"<< /Filter [/FlateDecode /FlateDecode] /Length {len(squeezed)} >>\nstream\n".encode() + squeezed + b"\nendstream"})

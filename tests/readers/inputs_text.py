@@ -204,6 +204,44 @@ def log():
     assert len(text("--kind", "text", "app.log").out) == os.path.getsize("app.log")
 
 
+@case(44, "errors of a log are never folded for a number that differs, only where all but the time is the same")
+def log_errors():
+    lines, differing, same = [], [], []
+    for i in range(6000):
+        stamp = f"2026-11-30T12:{i // 60 % 60:02}:{i % 60:02}.{i % 1000:03}Z"
+        if i % 20 == 7:
+            differing.append(len(lines) + 1)
+            lines.append(f"{stamp} ERROR oven {i} fell below {i * 7} degrees")
+        elif i % 20 == 9:
+            same.append(len(lines) + 1)
+            lines.append(f"{stamp} FATAL the furnace is out")
+        else:
+            lines.append(f"{stamp} INFO oven {i} stands at {i * 3} degrees")
+    put("app.log", "\n".join(lines) + "\n")
+    got = described("app.log")["text"]
+    for number in differing:
+        assert f"[line {number}] {lines[number - 1]}\n" in got, number
+    in_order(got, f"[line {same[0]}, first of {len(same)} like it] ", f"[line {same[-1]}] ")
+    assert got.count("FATAL") == 2 and got.count("INFO") == 2, got[-600:]
+
+
+@case("", "each record, row and message tells where in its file it begins")
+def places():
+    rows = [f"{i},name{i}" for i in range(9)]
+    put("a.csv", "number,name\n" + "\n".join(rows) + "\n")
+    put("a.jsonl", "".join(json.dumps({"n": i, "words": PROSE}) + "\n" for i in range(5)))
+    put("box", b"".join(b"From a Mon Nov 30 10:00:00 2026\nFrom: b@example.org\nTo: a@example.org\nSubject: Letter %d\n"
+                        b"Date: Mon, 30 Nov 2026 11:00:00 +0000\n\nWords %d.\n\n" % (i, i) for i in range(3)))
+    data = open("box", "rb").read()
+    for section in described("box")["sections"][1:]:
+        assert data[section["source_byte"]:].startswith(b"From: b@example.org"), section
+        number = section["title"].split()[-1].encode()
+        assert data.index(b"Letter " + number) - section["source_byte"] < 80, section
+    for name in ("a.csv", "a.jsonl"):
+        got = described(name)
+        assert got["sections"][0]["source_byte"] == 0, got["sections"]
+
+
 @case("", "a table in CSV: cells by TABs, quotes undone; a long one by its columns and some of its rows")
 def table():
     put("a.csv", 'name,age,remark\n"Glas, Jan",31,"says ""yes""\nand no"\nIron,7,\n')

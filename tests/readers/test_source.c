@@ -1,5 +1,7 @@
 /* Tests of document/source and document/document: files, pipes, odd names, what is refused and why.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <archive.h>
+#include <archive_entry.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
@@ -209,6 +211,46 @@ static void more_bytes_than_allowed_are_refused_and_never_cut(void **state)
     ll_document_close(d);
 }
 
+/* A ZIP file of one member, packed by libarchive. */
+static void put_zip(const char *path, const char *name, const char *bytes, size_t length)
+{
+    struct archive *archive = archive_write_new();
+    struct archive_entry *entry = archive_entry_new();
+    assert_int_equal(archive_write_set_format_zip(archive), ARCHIVE_OK);
+    assert_int_equal(archive_write_open_filename(archive, path), ARCHIVE_OK);
+    archive_entry_set_pathname(entry, name);
+    archive_entry_set_filetype(entry, AE_IFREG);
+    archive_entry_set_perm(entry, 0644);
+    archive_entry_set_size(entry, (la_int64_t)length);
+    assert_int_equal(archive_write_header(archive, entry), ARCHIVE_OK);
+    assert_int_equal(archive_write_data(archive, bytes, length), length);
+    archive_entry_free(entry);
+    assert_int_equal(archive_write_close(archive), ARCHIVE_OK);
+    archive_write_free(archive);
+}
+
+static void what_unpacks_to_more_than_allowed_is_stopped_while_it_does(void **state)
+{
+    (void)state;
+    enum { BYTES = 8 << 20 };
+    const char *path = "bomb.zip";
+    char *bytes = calloc(1, BYTES);
+    ll_document_options options;
+    ll_document *d = NULL;
+    ll_error error = {0};
+    struct stat info;
+    assert_non_null(bytes);
+    put_zip(path, "a.txt", bytes, BYTES);
+    free(bytes);
+    ll_document_options_init(&options);
+    options.max_bytes = 1 << 20;
+    assert_int_equal(stat(path, &info), 0);
+    assert_true((size_t)info.st_size < options.max_bytes);
+    assert_int_equal(ll_document_open(&path, 1, &options, NULL, &d, &error), LL_UNSUPPORTED);
+    if (!strstr(error.text, "unpacks to more than 1048576 bytes"))
+        fail_msg("%s", error.text);
+}
+
 static void standard_input_is_read_from_a_dash(void **state)
 {
     (void)state;
@@ -300,6 +342,7 @@ int main(void)
         cmocka_unit_test(a_named_pipe_is_read_to_its_end),
         cmocka_unit_test(waiting_for_a_pipe_nobody_writes_to_can_be_cancelled),
         cmocka_unit_test(more_bytes_than_allowed_are_refused_and_never_cut),
+        cmocka_unit_test(what_unpacks_to_more_than_allowed_is_stopped_while_it_does),
         cmocka_unit_test(standard_input_is_read_from_a_dash),
         cmocka_unit_test(a_text_with_form_feeds_has_pages),
         cmocka_unit_test(the_title_of_a_memo_is_the_line_in_its_middle),
