@@ -4,7 +4,7 @@
 #include "repl/json.h"
 #include "repl/verbs.h"
 
-/* Where the section's first byte stands in its file, when that is known. */
+/* Where the section's first byte stands in its file, and in which part of it, when that is known. */
 static void put_source(json_t *row, const ll_document *document, uint64_t byte)
 {
     size_t file;
@@ -13,6 +13,9 @@ static void put_source(json_t *row, const ll_document *document, uint64_t byte)
         json_put_count(row, "file", file);
         json_put_count(row, "source_byte", source);
     }
+    const char *part;
+    if (ll_document_get_part(document, byte, &part) == LL_OK)
+        json_put_string(row, "part", part);
 }
 
 static json_t *section_json(const ll_document *document, const ll_section *section)

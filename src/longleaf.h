@@ -519,6 +519,9 @@ ll_status ll_document_get_section(const ll_document *document, size_t section, l
  * counted on from there; LL_NOT_FOUND when unknown (PDF, packed documents, text that was unpacked). */
 ll_status ll_document_get_source(const ll_document *document, uint64_t byte, size_t *ret_file,
                                  uint64_t *ret_source_byte);
+/* The member of a packed document (DOCX, ODT, EPUB, PPTX) that a byte of the text comes out of; LL_NOT_FOUND:
+ * its file has none. Members of archives are files of their own. */
+ll_status ll_document_get_part(const ll_document *document, uint64_t byte, const char **ret_name);
 const char *ll_document_text(const ll_document *document, size_t *ret_length);
 size_t ll_document_note_count(const ll_document *document);               /* things a person must know */
 const char *ll_document_note(const ll_document *document, size_t note);

@@ -72,6 +72,18 @@ static bool copy_origins(struct ll_document *d, const struct origin_list *origin
     return true;
 }
 
+static bool copy_parts(struct ll_document *d, const struct part_list *parts, size_t base)
+{
+    size_t names = d->titles.length;
+    if (!mem_grow((void **)&d->parts, &d->part_capacity, d->part_count + parts->count + 1, sizeof *d->parts))
+        return false;
+    strbuf_append(&d->titles, strbuf_text(&parts->names), parts->names.length);
+    for (size_t i = 0; i < parts->count; i++)
+        d->parts[d->part_count++] =
+            (struct reading_part){base + parts->items[i].text, names + parts->items[i].name};
+    return true;
+}
+
 /* The text of one file into the document's; files are an empty line apart. */
 static void append_text(struct ll_document *d, struct reading *reading)
 {
@@ -106,7 +118,7 @@ static ll_status append(void *user, struct reading *reading, ll_error *error)
     file.first = d->text.length - length;
     file.last = d->text.length;
     if (d->text.failed || !copy_pages(d, &reading->pages, file.first) ||
-        !copy_origins(d, &reading->origins, &file) ||
+        !copy_origins(d, &reading->origins, &file) || !copy_parts(d, &reading->parts, file.first) ||
         !mem_grow((void **)&d->files, &d->file_capacity, d->file_count + 1, sizeof *d->files))
         return error_nomem(error, "document", d->text.length);
     LL_TRY(segment_file(d, &file, &reading->marks, strbuf_text(&reading->title), tail_of(reading->name),
@@ -187,6 +199,7 @@ void ll_document_close(ll_document *d)
     strbuf_fini(&d->titles);
     strbuf_fini(&d->title);
     mem_free(d->origins);
+    mem_free(d->parts);
     mem_free(d->files);
     mem_free(d->pages);
     mem_free(d->sections);
@@ -364,6 +377,25 @@ ll_status ll_document_get_source(const ll_document *d, uint64_t byte, size_t *re
     *ret_file = (size_t)(file - d->files);
     /* Where the text is laid out anew it may be longer than what it comes from. */
     *ret_source_byte = !last && next->source >= here->source && source > next->source ? next->source : source;
+    return LL_OK;
+}
+
+ll_status ll_document_get_part(const ll_document *d, uint64_t byte, const char **ret_name)
+{
+    if (byte >= d->text.length)
+        return LL_NOT_FOUND;
+    const struct doc_file *file = document_file(d, (size_t)byte);
+    size_t low = 0, high = d->part_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (d->parts[middle].text <= byte)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0 || d->parts[low - 1].text < file->first)
+        return LL_NOT_FOUND;
+    *ret_name = d->titles.text + d->parts[low - 1].name;
     return LL_OK;
 }
 

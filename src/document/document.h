@@ -63,6 +63,8 @@ struct ll_document {
     size_t paragraph_count, paragraph_capacity;
     struct doc_sentence *sentences;
     size_t sentence_count, sentence_capacity;
+    struct reading_part *parts; /* text bytes of the document; names in titles */
+    size_t part_count, part_capacity;
     struct reading_origin *origins; /* text bytes counted from the beginning of their file's text */
     size_t origin_count, origin_capacity;
     struct notes notes;

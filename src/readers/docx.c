@@ -220,6 +220,7 @@ static ll_status read_member(struct docx *d, const char *name, const struct xml_
     if (member->broken)
         return error_set(d->input->error, LL_UNREADABLE, "docx", "%s: %s could not be unpacked: %s",
                          d->input->reading->name, name, member->complaint);
+    d->prose.failed |= handler == &body_handler && !reading_part(d->input->reading, name);
     ll_status status =
         xml_walk(d->input, name, strbuf_text(&member->bytes), member->bytes.length, handler, d);
     return status == LL_OK && d->failed ? error_nomem(d->input->error, "docx", 0) : status;

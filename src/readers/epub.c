@@ -153,6 +153,7 @@ static ll_status read_chapter(struct epub *e, const struct relation *item)
                                        input->cancel, &text, encoding, &quiet, &reason);
     notes_fini(&quiet);
     if (status == LL_OK) {
+        e->prose.failed |= !reading_part(input->reading, item->name);
         close_empty_elements(strbuf_text(&text), text.length, &closed);
         prose_block(&e->prose);
         status = closed.failed ? error_nomem(&reason, "epub", text.length)

@@ -117,6 +117,7 @@ static ll_status read_content(struct odt *o, const struct package *package)
     if (!content || content->broken)
         return error_set(o->input->error, LL_UNREADABLE, "odt", "%s: content.xml %s", reading->name,
                          content ? content->complaint : "is missing (the file may be encrypted)");
+    o->prose.failed |= !reading_part(reading, "content.xml");
     LL_TRY(
         xml_walk(o->input, "content.xml", strbuf_text(&content->bytes), content->bytes.length, &handler, o));
     if (o->changes)

@@ -153,6 +153,7 @@ static ll_status read_part(struct pptx *x, const char *name)
                   member ? member->complaint : "it is missing");
         return LL_OK;
     }
+    x->prose.failed |= !reading_part(x->input->reading, name);
     return xml_walk(x->input, name, strbuf_text(&member->bytes), member->bytes.length, &handler, x);
 }
 

@@ -35,12 +35,24 @@ struct origin_list { /* zero-initialised storage is empty */
     size_t count, capacity;
 };
 
+/* From text byte `text` on the file's text comes out of its member of that name. */
+struct reading_part {
+    size_t text, name; /* name: in the list's names, NUL-terminated */
+};
+
+struct part_list { /* zero-initialised storage is empty */
+    struct reading_part *items;
+    size_t count, capacity;
+    struct strbuf names;
+};
+
 struct reading {
     struct strbuf text;         /* normalised UTF-8 */
     struct strbuf title;        /* from the file's metadata; may be empty */
     struct page_list pages;     /* empty: the file has no pages */
     struct mark_list marks;     /* of a kind whose structure is known: see kind_structure */
     struct origin_list origins; /* empty: not known */
+    struct part_list parts;     /* of a packed document; else empty */
     size_t unread_pages;        /* pictures of text */
     size_t skipped;             /* parts that should have been read and could not be; named in notes */
     enum kind kind;
@@ -52,6 +64,8 @@ struct reading {
 
 bool reading_mark(struct reading *reading, const struct reading_mark *mark); /* false: no memory */
 bool reading_origin(struct reading *reading, size_t text, size_t source);    /* false: no memory */
+/* What is written from now on comes out of that member. false: no memory. */
+bool reading_part(struct reading *reading, const char *member);
 void reading_fini(struct reading *reading);
 
 #endif

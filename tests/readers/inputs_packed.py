@@ -107,6 +107,7 @@ def epub_order():
     assert "Chapter list" not in got["text"] and got["title"] == "A Book on Glass" and got["skipped"] == 1
     assert any("gone.xhtml" in note and "skipped" in note for note in got["notes"]), got["notes"]
     assert [s["title"] for s in got["sections"]] == ["A Book on Glass", "First", "Second"]
+    assert [s.get("part") for s in got["sections"][1:]] == ["OEBPS/eins.xhtml", "OEBPS/zwei.xhtml"], got["sections"]
 
 
 @case(25, "an EPUB whose spine names a chapter again and again is read once, and its text stays within the limit")
@@ -150,7 +151,7 @@ def pptx():
     in_order(got["text"], "## On Glass", "An introduction", "Notes:", "Welcome them.", "## Colours", "Cobalt is blue.\nIron is green.")
     assert "Secret" not in got["text"] and "7" not in got["text"] and got["pages"] == 3
     colours = [s for s in got["sections"] if s["title"] == "Colours"][0]
-    assert colours["first_page"] == 2, got["sections"]
+    assert colours["first_page"] == 2 and colours["part"] == "ppt/slides/slide1.xml", got["sections"]
 
 
 @case(26, "ZIP bombs are stopped while they unpack, whatever sizes they declare", long=True)

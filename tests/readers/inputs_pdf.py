@@ -344,7 +344,7 @@ def table_in_column():
 
 @case(21, "a Flate bomb ends with a sentence")
 def small_flate_bomb():
-    flate_bomb(2_000_000)
+    flate_bomb(400_000)
 
 
 @case(21, "a Flate bomb that would take minutes ends within the limits, with a sentence", long=True)
