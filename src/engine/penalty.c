@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "base/utf8.h"
 
 struct bias {
@@ -60,7 +61,7 @@ static bool parse_bias(const char *text, size_t vocabulary, struct bias *ret)
     bool never = strcmp(number, "-inf") == 0;
     if (!never && (!*number || strspn(number, "0123456789.eE+-") != strlen(number)))
         return false;
-    double by = never ? -HUGE_VAL : strtod(number, &end);
+    double by = never ? -HUGE_VAL : number_parse(number, &end);
     if (!never && (*end || end == number || !(fabs(by) <= 1e6)))
         return false;
     *ret = (struct bias){(ll_token)token, (float)by};
