@@ -4,20 +4,26 @@
 
 #include <stdint.h>
 
+/* Four streams at once, a quarter of the memory each, asked for ahead: one stream alone reads slower. */
 unsigned long long peak_read(const void *memory, size_t bytes)
 {
-    const uint64_t *words = memory;
-    unsigned long long sums[8] = {0};
-    for (size_t i = 0; i + 8 <= bytes / 8; i += 8)
-        for (int j = 0; j < 8; j++)
-            sums[j] += words[i + (size_t)j];
-    return sums[0] + sums[1] + sums[2] + sums[3] + sums[4] + sums[5] + sums[6] + sums[7];
+    typedef uint64_t vector __attribute__((vector_size(64), aligned(8), may_alias));
+    const char *from = memory;
+    vector sums[4] = {{0}};
+    size_t quarter = bytes / 256 * 64;
+    for (size_t i = 0; i < quarter; i += 64)
+        for (size_t j = 0; j < 4; j++) {
+            __builtin_prefetch(from + j * quarter + i + 1024);
+            sums[j] += *(const vector *)(const void *)(from + j * quarter + i);
+        }
+    vector all = sums[0] + sums[1] + sums[2] + sums[3];
+    return all[0] + all[1] + all[2] + all[3] + all[4] + all[5] + all[6] + all[7];
 }
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-enum { ROUNDS = 100000 };
+enum { ROUNDS = 5000000 };
 
 #define TEN(step) step(0) step(1) step(2) step(3) step(4) step(5) step(6) step(7) step(8) step(9)
 

@@ -5,14 +5,24 @@
 
 #include "cpu/fast/fast.h"
 
-/* The most activation bytes that a block of rows may have: they are read again for every panel and
- * should stay in the second cache. */
-enum { BLOCK_BYTES = 192 << 10, BLOCK_ROWS = 240, MAX_PRODUCTS = 4, QUANTIZE_ROWS = 8 };
+/* A block of rows is long enough to make little of unpacking. A stretch of columns is whole blocks of every
+ * format; two panels of it, and the rows of a tile, fit the first cache. With few rows unpacking is most of
+ * the work, and one panel at a time has its successor asked for in the order of memory. */
+enum {
+    BLOCK_ROWS = 240,
+    BYTE_COLS = 768,
+    FLOAT_COLS = 256,
+    FEW_ROWS = 2,
+    MAX_PANELS = 2,
+    MAX_PRODUCTS = 4,
+    QUANTIZE_ROWS = 8
+};
 
 struct weight_plan {
     const struct backend_product *product;
     enum product_form form;
     int64_t panels, per_task, groups; /* panels, panels in a task, tasks to a block of rows */
+    int together;                     /* panels multiplied at once */
     size_t first_task;
 };
 
@@ -23,7 +33,7 @@ struct products_job {
     struct weight_plan plans[MAX_PRODUCTS];
     int count;
     int64_t block_rows;
-    uint64_t panels_bytes; /* scratch: the panels, then a last panel's rows */
+    uint64_t panels_bytes, partial_bytes; /* scratch: the panels, sums between stretches, a last panel's rows */
 };
 
 /* ---- activations ---- */
@@ -84,23 +94,37 @@ static const void *panel_rows(const struct products_job *job, const struct tenso
     return copy;
 }
 
+static int64_t stretch_cols(const struct weight_plan *plan)
+{
+    return plan->form == FORM_FLOAT ? FLOAT_COLS : BYTE_COLS;
+}
+
+/* Stretch by stretch; every output's sums wait in between. */
 static void multiply_panels(const struct products_job *job, const struct weight_plan *plan, int64_t panel,
                             int count, int64_t first_row, int64_t rows, char *scratch)
 {
     const struct kernels *kernels = job->fast->kernels;
     const struct tensor *weight = plan->product->weight;
+    int64_t stride[MAX_PANELS], most = stretch_cols(plan);
+    const void *from[MAX_PANELS];
     struct product_range range = {.product = plan->product, .first_output = panel * kernels->lanes,
-                                  .first_row = first_row, .rows = rows};
-    int64_t stride, bytes = kernels->panel_bytes(weight->dtype, weight->cols);
-    for (int i = 0; i < count; i++) {
-        const void *from = panel_rows(job, weight, range.first_output + (int64_t)i * kernels->lanes,
-                                      scratch + job->panels_bytes, &stride);
-        kernels->unpack(weight->dtype, from, stride, weight->cols, scratch + i * bytes);
+                                  .first_row = first_row, .rows = rows,
+                                  .partial = (float *)(void *)(scratch + job->panels_bytes)};
+    for (int i = 0; i < count; i++)
+        from[i] = panel_rows(job, weight, range.first_output + (int64_t)i * kernels->lanes,
+                             scratch + job->panels_bytes + job->partial_bytes, &stride[i]);
+    for (; range.first_col < weight->cols; range.first_col += range.cols) {
+        int64_t left = weight->cols - range.first_col;
+        range.cols = left < most ? left : most;
+        int64_t bytes = kernels->panel_bytes(weight->dtype, range.cols);
+        for (int i = 0; i < count; i++)
+            kernels->unpack(weight->dtype, from[i], stride[i], range.first_col, range.cols,
+                            scratch + i * bytes);
+        if (plan->form == FORM_FLOAT)
+            kernels->multiply_float((const float *)(void *)scratch, count, job->in, &range);
+        else
+            kernels->multiply(weight->dtype, scratch, count, &job->bytes, &range);
     }
-    if (plan->form == FORM_FLOAT)
-        kernels->multiply_float((const float *)(void *)scratch, job->in, &range);
-    else
-        kernels->multiply(weight->dtype, scratch, count, &job->bytes, &range);
 }
 
 static void products_task(void *context, size_t task, int thread)
@@ -115,10 +139,9 @@ static void products_task(void *context, size_t task, int thread)
     int64_t local = (int64_t)(task - plan->first_task);
     int64_t first_row = local / plan->groups * job->block_rows, rows = job->in->rows - first_row;
     int64_t panel = local % plan->groups * plan->per_task, end = panel + plan->per_task;
-    int together = plan->form == FORM_FLOAT ? 1 : job->fast->kernels->panels_at_once;
     end = end < plan->panels ? end : plan->panels;
     for (int count; panel < end; panel += count) {
-        count = end - panel >= together ? together : 1;
+        count = end - panel >= plan->together ? plan->together : 1;
         multiply_panels(job, plan, panel, count, first_row, rows < job->block_rows ? rows : job->block_rows,
                         job->fast->scratch[thread].memory);
     }
@@ -126,20 +149,23 @@ static void products_task(void *context, size_t task, int thread)
 
 /* ---- the plan ---- */
 /* Whole tiles, so that a tile never spans two blocks. */
-static int64_t choose_block_rows(const struct fast *fast, int64_t cols)
+static int64_t choose_block_rows(const struct fast *fast)
 {
-    int64_t tile = fast->kernels->tile_rows, rows = BLOCK_BYTES / cols / tile * tile;
-    if (rows < 4 * tile)
-        rows = 4 * tile;
-    return rows < BLOCK_ROWS ? rows : BLOCK_ROWS;
+    return BLOCK_ROWS / fast->kernels->tile_rows * fast->kernels->tile_rows;
+}
+
+static int choose_together(const struct fast *fast, enum product_form form, int64_t rows)
+{
+    if (rows <= FEW_ROWS)
+        return 1;
+    return form == FORM_FLOAT ? fast->kernels->float_panels : fast->kernels->panels_at_once;
 }
 
 /* Few enough panels that all threads end together, enough that taking a task costs little beside it. */
 static int64_t choose_per_task(const struct fast *fast, int64_t panels, int64_t rows, int64_t cols)
 {
     int64_t even = panels / (fast->threads * 12), least = 3000 / (cols * (rows < 16 ? 1 : rows / 4)) + 1;
-    int64_t together = fast->kernels->panels_at_once;
-    int64_t chosen = ((even > least ? even : least) + together - 1) / together * together;
+    int64_t chosen = ((even > least ? even : least) + MAX_PANELS - 1) / MAX_PANELS * MAX_PANELS;
     return chosen < 64 ? chosen : 64;
 }
 
@@ -151,18 +177,21 @@ static bool plan_job(struct products_job *job, const struct backend_product *pro
     uint64_t row_bytes = 0;
     for (int i = 0; i < job->count; i++) {
         const struct tensor *weight = products[i].weight;
-        uint64_t panel = (uint64_t)fast->kernels->panel_bytes(weight->dtype, cols);
+        enum product_form form = fast->kernels->form(weight->dtype);
+        struct weight_plan *plan = &job->plans[i];
+        *plan = (struct weight_plan){.product = &products[i],
+                                     .form = form,
+                                     .panels = (weight->rows + lanes - 1) / lanes,
+                                     .together = choose_together(fast, form, rows)};
+        uint64_t panel = (uint64_t)fast->kernels->panel_bytes(weight->dtype, stretch_cols(plan)) * MAX_PANELS;
         uint64_t row = dtype_row_bytes(weight->dtype, (uint64_t)cols);
-        panel *= (uint64_t)fast->kernels->panels_at_once;
         job->panels_bytes = panel > job->panels_bytes ? panel : job->panels_bytes;
         row_bytes = row > row_bytes ? row : row_bytes;
-        job->plans[i] = (struct weight_plan){.product = &products[i],
-                                             .form = fast->kernels->form(weight->dtype),
-                                             .panels = (weight->rows + lanes - 1) / lanes};
         total += job->plans[i].panels;
     }
     job->panels_bytes = (job->panels_bytes + 63) & ~(uint64_t)63;
-    job->block_rows = choose_block_rows(fast, cols);
+    job->block_rows = choose_block_rows(fast);
+    job->partial_bytes = (uint64_t)(job->block_rows * lanes * MAX_PANELS) * sizeof(float);
     int64_t blocks = (rows + job->block_rows - 1) / job->block_rows;
     *tasks = 0;
     for (int i = 0; i < job->count; i++) {
@@ -173,7 +202,7 @@ static bool plan_job(struct products_job *job, const struct backend_product *pro
         *tasks += (size_t)(plan->groups * blocks);
     }
     *work = (double)total * (double)lanes * (double)cols * (0.02 + 0.005 * (double)rows);
-    return scratch_need(fast, job->panels_bytes + row_bytes * (uint64_t)lanes);
+    return scratch_need(fast, job->panels_bytes + job->partial_bytes + row_bytes * (uint64_t)lanes);
 }
 
 static bool check_products(struct host *host, const struct tensor *in, const struct backend_product *products,

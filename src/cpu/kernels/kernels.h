@@ -6,8 +6,10 @@
  * rounded once to signed bytes, 32 sharing a scale. A panel is LANES weight rows unpacked to chunks
  * of 32 columns, each chunk being
  *     [8][LANES][4 bytes] q, [LANES] d, [LANES] m (or the second group's d)
- * so that a byte dot product gives LANES outputs at once. Sums over a group are exact integers and
- * groups are added in ascending order, so an output is the same bits whatever rows share the call. */
+ * so that a byte dot product gives LANES outputs at once; FORM_HALVES_MIN keeps [2][LANES] m for each
+ * chunk after the last. Sums over a group are exact integers and groups are added in ascending order, so
+ * an output is the same bits whatever rows share the call. A panel holds a stretch of columns that the
+ * first cache can keep; between stretches the sums wait in memory, which changes no bit of them. */
 #ifndef CPU_KERNELS_KERNELS_H
 #define CPU_KERNELS_KERNELS_H
 
@@ -15,13 +17,14 @@
 
 enum { CHUNK = 32 };
 
-/* How a format is multiplied. Z32 … are also rows of `struct byte_rows` sums. */
+/* How a format is multiplied. */
 enum product_form {
-    FORM_MIN,    /* groups of 32, d and m */
-    FORM_ZERO,   /* groups of 32, d and a zero point */
-    FORM_HALVES, /* groups of 16, d and a zero point */
-    FORM_SIGNED, /* groups of 32, d and signed q */
-    FORM_FLOAT,  /* F32, F16, BF16 and the formats without bytes of their own: floats */
+    FORM_MIN,        /* groups of 32, d and m */
+    FORM_ZERO,       /* groups of 32, d and a zero point */
+    FORM_HALVES,     /* groups of 16, d and a zero point */
+    FORM_HALVES_MIN, /* groups of 16, d and m */
+    FORM_SIGNED,     /* groups of 32, d and signed q */
+    FORM_FLOAT,      /* F32, F16, BF16: floats */
 };
 
 /* Activations as bytes, laid out for tiles of up to tile_rows rows: tile t starts at row t·tile_rows
@@ -38,6 +41,8 @@ struct product_range { /* one or a few weight panels times some rows */
     const struct backend_product *product;
     int64_t first_output; /* a multiple of lanes */
     int64_t first_row, rows;
+    int64_t first_col, cols; /* the stretch of columns that the panels hold; whole chunks but for floats */
+    float *partial;          /* [rows][panels][lanes]: sums so far, when first_col > 0 or columns remain */
 };
 
 struct attention_rows { /* queries of one KV head, side by side, and what each may see */
@@ -66,20 +71,22 @@ struct kernels {
     const char *name;
     int lanes;
     int tile_rows;
-    int panels_at_once;
-    int float_rows; /* rows a float panel is multiplied with at once */
+    int panels_at_once, float_panels; /* of quantised weights, of float ones */
 
     enum product_form (*form)(enum dtype dtype);
     /* One row of 32·chunks floats into its place. */
     void (*quantize_row)(const float *x, const struct byte_rows *to, int64_t row);
-    /* Panel bytes for k columns. */
-    int64_t (*panel_bytes)(enum dtype dtype, int64_t k);
-    /* lanes weight rows `stride` apart, and a hint where the next panel lies. */
-    void (*unpack)(enum dtype dtype, const void *weights, int64_t stride, int64_t k, void *panel);
-    /* `count` panels one after another in memory (1, or panels_at_once). */
+    /* Panel bytes for a stretch of columns. */
+    int64_t (*panel_bytes)(enum dtype dtype, int64_t cols);
+    /* Columns first … first+cols-1 (whole blocks) of lanes weight rows `stride` apart; the next lanes rows
+     * are asked for. */
+    void (*unpack)(enum dtype dtype, const void *weights, int64_t stride, int64_t first, int64_t cols,
+                   void *panel);
+    /* `count` panels one after another in memory (1, or panels_at_once; float_panels). */
     void (*multiply)(enum dtype dtype, const void *panels, int count, const struct byte_rows *in,
                      const struct product_range *range);
-    void (*multiply_float)(const float *panel, const struct tensor *in, const struct product_range *range);
+    void (*multiply_float)(const float *panels, int count, const struct tensor *in,
+                           const struct product_range *range);
 
     /* Adds the keys first … last-1 (within one split) to a fresh state. */
     void (*attend)(const struct attention_rows *rows, int64_t first, int64_t last,

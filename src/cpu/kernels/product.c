@@ -12,11 +12,17 @@ enum product_form KERNEL(product_form)(enum dtype dtype)
         return FORM_MIN;
     case DT_Q4_0:
     case DT_Q5_0:
+    case DT_MXFP4:
         return FORM_ZERO;
     case DT_Q8_0:
+    case DT_IQ4_NL:
+    case DT_IQ4_XS:
         return SIGNED_Q8 ? FORM_SIGNED : FORM_ZERO;
+    case DT_Q3_K:
     case DT_Q6_K:
         return FORM_HALVES;
+    case DT_Q2_K:
+        return FORM_HALVES_MIN;
     default:
         return FORM_FLOAT;
     }
@@ -25,13 +31,19 @@ enum product_form KERNEL(product_form)(enum dtype dtype)
 static int zero_point(enum dtype dtype)
 {
     switch (dtype) {
+    case DT_Q3_K:
+        return 4;
     case DT_Q4_0:
         return 8;
+    case DT_MXFP4:
+        return 12;
     case DT_Q5_0:
         return 16;
     case DT_Q6_K:
         return 32;
     case DT_Q8_0:
+    case DT_IQ4_NL:
+    case DT_IQ4_XS:
         return SIGNED_Q8 ? 0 : 128;
     default:
         return 0;
@@ -80,13 +92,13 @@ void KERNEL(quantize_row)(const float *x, const struct byte_rows *to, int64_t ro
     }
 }
 
-/* One tile: P panels by R rows, all chunks. Everything but P and R is the same for each, and so is every
+/* One tile: P panels by R rows, the panels' chunks. Everything but P and R is the same for each, and so is every
  * output's sequence of operations. Several panels share each activation that is loaded: loads, not
  * products, are what a single panel waits for. */
 struct tile {
     const struct panel_chunk *panels[PANELS];
-    int64_t chunks;
-    const int8_t *q;
+    int64_t chunks; /* of the panels */
+    const int8_t *q; /* the rows' first chunk that the panels hold */
     const float *scales, *sums;
     const int32_t *counts;
     int zero; /* minus the zero point */
@@ -124,8 +136,14 @@ INLINE void add_dots(const struct tile *t, const int P, const int R, const enum 
     }
 }
 
-INLINE void multiply_halves(const struct tile *t, const int P, const int R, int64_t c,
-                            vf acc[TILE_ROWS][PANELS])
+/* The minimum of a chunk's half, behind the panel's last chunk. */
+INLINE vf half_min(const struct tile *t, int p, int64_t c, int half)
+{
+    return ((const vf *)(t->panels[p] + t->chunks))[2 * c + half];
+}
+
+INLINE void multiply_halves(const struct tile *t, const int P, const int R, const enum product_form form,
+                            int64_t c, vf acc[TILE_ROWS][PANELS])
 {
     const float *scales = t->scales + c * R;
     const int32_t *counts = t->counts + 2 * c * R;
@@ -136,14 +154,17 @@ INLINE void multiply_halves(const struct tile *t, const int P, const int R, int6
         for (int r = 0; r < R; r++)
 #pragma GCC unroll 2
             for (int p = 0; p < P; p++)
-                dots[r][p] = first_sum(t, FORM_HALVES, counts[2 * r + half]);
-        add_dots(t, P, R, FORM_HALVES, c, 4 * half, 4, dots);
+                dots[r][p] = first_sum(t, form, counts[2 * r + half]);
+        add_dots(t, P, R, form, c, 4 * half, 4, dots);
 #pragma GCC unroll 6
         for (int r = 0; r < R; r++)
 #pragma GCC unroll 2
             for (int p = 0; p < P; p++) {
                 vf d = half ? t->panels[p][c].m : t->panels[p][c].d;
                 acc[r][p] = vf_fma(vf_from_vi(dots[r][p]) * d, vf_set(scales[r]), acc[r][p]);
+                if (form == FORM_HALVES_MIN)
+                    acc[r][p] = vf_fma(half_min(t, p, c, half),
+                                       vf_set(scales[r] * (float)counts[2 * r + half]), acc[r][p]);
             }
     }
 }
@@ -183,6 +204,22 @@ INLINE void put_outputs(const struct product_range *range, int64_t row, int pane
     vf_store_part(out, value, lanes);
 }
 
+/* Sums so far of one row and panel: zero before the first column. */
+INLINE vf take_sum(const struct product_range *range, const int P, int64_t row, int panel)
+{
+    if (range->first_col == 0)
+        return vf_set(0);
+    return vf_load(range->partial + ((row - range->first_row) * P + panel) * LANES);
+}
+
+INLINE void keep_sum(const struct product_range *range, const int P, int64_t row, int panel, vf sum)
+{
+    if (range->first_col + range->cols == range->product->weight->cols)
+        put_outputs(range, row, panel, sum);
+    else
+        vf_store(range->partial + ((row - range->first_row) * P + panel) * LANES, sum);
+}
+
 INLINE void multiply_tile(const struct tile *t, const int P, const int R, const enum product_form form,
                           const struct product_range *range, int64_t row)
 {
@@ -191,10 +228,10 @@ INLINE void multiply_tile(const struct tile *t, const int P, const int R, const 
     for (int r = 0; r < R; r++)
 #pragma GCC unroll 2
         for (int p = 0; p < P; p++)
-            acc[r][p] = vf_set(0);
+            acc[r][p] = take_sum(range, P, row + r, p);
     for (int64_t c = 0; c < t->chunks; c++) {
-        if (form == FORM_HALVES)
-            multiply_halves(t, P, R, c, acc);
+        if (form == FORM_HALVES || form == FORM_HALVES_MIN)
+            multiply_halves(t, P, R, form, c, acc);
         else
             multiply_chunk(t, P, R, form, c, acc);
     }
@@ -202,7 +239,7 @@ INLINE void multiply_tile(const struct tile *t, const int P, const int R, const 
     for (int r = 0; r < R; r++)
 #pragma GCC unroll 2
         for (int p = 0; p < P; p++)
-            put_outputs(range, row + r, p, acc[r][p]);
+            keep_sum(range, P, row + r, p, acc[r][p]);
 }
 
 INLINE void multiply_rows(struct tile t, const int P, const enum product_form form,
@@ -211,6 +248,7 @@ INLINE void multiply_rows(struct tile t, const int P, const enum product_form fo
     int rows;
     for (int64_t row = range->first_row; row < range->first_row + range->rows; row += rows) {
         int64_t at = tile_of(row, in->rows, &rows) * in->chunks;
+        at += range->first_col / CHUNK * rows;
         t.q = in->q + at * CHUNK;
         t.scales = in->scales + at;
         t.sums = in->sums + at;
@@ -246,9 +284,10 @@ INLINE void multiply_panels(struct tile t, int panels, const enum product_form f
 void KERNEL(multiply)(enum dtype dtype, const void *panels, int count, const struct byte_rows *in,
                       const struct product_range *range)
 {
-    struct tile t = {.chunks = in->chunks, .zero = -zero_point(dtype)};
+    struct tile t = {.chunks = range->cols / CHUNK, .zero = -zero_point(dtype)};
+    int64_t bytes = KERNEL(panel_bytes)(dtype, range->cols);
     for (int p = 0; p < count; p++)
-        t.panels[p] = (const struct panel_chunk *)panels + p * in->chunks;
+        t.panels[p] = (const void *)((const char *)panels + p * bytes);
     switch (KERNEL(product_form)(dtype)) {
     case FORM_MIN:
         multiply_panels(t, count, FORM_MIN, in, range);
@@ -259,6 +298,9 @@ void KERNEL(multiply)(enum dtype dtype, const void *panels, int count, const str
     case FORM_HALVES:
         multiply_panels(t, count, FORM_HALVES, in, range);
         break;
+    case FORM_HALVES_MIN:
+        multiply_panels(t, count, FORM_HALVES_MIN, in, range);
+        break;
     case FORM_SIGNED:
         multiply_panels(t, count, FORM_SIGNED, in, range);
         break;
@@ -268,34 +310,53 @@ void KERNEL(multiply)(enum dtype dtype, const void *panels, int count, const str
 }
 
 /* Float weights: the columns in order, one fused multiply-add each. */
-INLINE void multiply_float_tile(const float *panel, const struct tensor *in, const int R,
+INLINE void multiply_float_tile(const float *panels, const struct tensor *in, const int P, const int R,
                                 const struct product_range *range, int64_t row)
 {
-    vf acc[FLOAT_ROWS];
+    vf acc[FLOAT_ROWS][FLOAT_PANELS];
     const float *x[FLOAT_ROWS];
 #pragma GCC unroll 8
     for (int r = 0; r < R; r++) {
-        acc[r] = vf_set(0);
-        x[r] = tensor_row(in, row + r);
+        x[r] = (const float *)tensor_row(in, row + r) + range->first_col;
+#pragma GCC unroll 2
+        for (int p = 0; p < P; p++)
+            acc[r][p] = take_sum(range, P, row + r, p);
     }
-    for (int64_t i = 0; i < in->cols; i++) {
-        vf w = vf_load(panel + i * LANES);
+    for (int64_t i = 0; i < range->cols; i++) {
+        vf w[FLOAT_PANELS];
+#pragma GCC unroll 2
+        for (int p = 0; p < P; p++)
+            w[p] = vf_load(panels + (p * range->cols + i) * LANES);
 #pragma GCC unroll 8
         for (int r = 0; r < R; r++)
-            acc[r] = vf_fma(w, vf_set(x[r][i]), acc[r]);
+#pragma GCC unroll 2
+            for (int p = 0; p < P; p++)
+                acc[r][p] = vf_fma(w[p], vf_set(x[r][i]), acc[r][p]);
     }
 #pragma GCC unroll 8
     for (int r = 0; r < R; r++)
-        put_outputs(range, row + r, 0, acc[r]);
+#pragma GCC unroll 2
+        for (int p = 0; p < P; p++)
+            keep_sum(range, P, row + r, p, acc[r][p]);
 }
 
-void KERNEL(multiply_float)(const float *panel, const struct tensor *in, const struct product_range *range)
+INLINE void multiply_float_rows(const float *panels, const int P, const struct tensor *in,
+                                const struct product_range *range)
 {
     int64_t row = range->first_row, end = range->first_row + range->rows;
     for (; row + FLOAT_ROWS <= end; row += FLOAT_ROWS)
-        multiply_float_tile(panel, in, FLOAT_ROWS, range, row);
+        multiply_float_tile(panels, in, P, FLOAT_ROWS, range, row);
     for (; row + 4 <= end; row += 4)
-        multiply_float_tile(panel, in, 4, range, row);
+        multiply_float_tile(panels, in, P, 4, range, row);
     for (; row < end; row++)
-        multiply_float_tile(panel, in, 1, range, row);
+        multiply_float_tile(panels, in, P, 1, range, row);
+}
+
+void KERNEL(multiply_float)(const float *panels, int count, const struct tensor *in,
+                            const struct product_range *range)
+{
+    if (count == FLOAT_PANELS)
+        multiply_float_rows(panels, FLOAT_PANELS, in, range);
+    else
+        multiply_float_rows(panels, 1, in, range);
 }

@@ -14,11 +14,13 @@ struct panel_chunk { /* 32 columns of LANES weight rows */
 
 enum product_form KERNEL(product_form)(enum dtype dtype);
 void KERNEL(quantize_row)(const float *x, const struct byte_rows *to, int64_t row);
-int64_t KERNEL(panel_bytes)(enum dtype dtype, int64_t k);
-void KERNEL(unpack)(enum dtype dtype, const void *weights, int64_t stride, int64_t k, void *panel);
+int64_t KERNEL(panel_bytes)(enum dtype dtype, int64_t cols);
+void KERNEL(unpack)(enum dtype dtype, const void *weights, int64_t stride, int64_t first, int64_t cols,
+                    void *panel);
 void KERNEL(multiply)(enum dtype dtype, const void *panels, int count, const struct byte_rows *in,
                       const struct product_range *range);
-void KERNEL(multiply_float)(const float *panel, const struct tensor *in, const struct product_range *range);
+void KERNEL(multiply_float)(const float *panels, int count, const struct tensor *in,
+                            const struct product_range *range);
 
 /* Rows of the next tile when `left` rows remain: the same answer for the layout and for its reader. */
 INLINE int tile_rows(int64_t left)

@@ -10,6 +10,7 @@ enum {
     GEMM_ROWS = 4,
     GEMM_COLS = 2,
     FLOAT_ROWS = 4,
+    FLOAT_PANELS = 2,
     SIGNED_Q8 = 1,
     DOT_STEPS = 4
 };
@@ -165,6 +166,12 @@ INLINE vf vf_from_f16_lanes(vu v)
     __m256i low = _mm256_and_si256((__m256i)v, _mm256_set1_epi32(0xFFFF));
     __m128i halves = _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
     return (vf)_mm256_cvtph_ps(halves);
+}
+
+INLINE vu vu_look_up(const uint8_t table[16], vu v)
+{
+    __m256i both = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)table));
+    return (vu)_mm256_shuffle_epi8(both, (__m256i)v);
 }
 
 INLINE vu vu_spread_bits(vu bits, int nibble)

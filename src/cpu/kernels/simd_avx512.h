@@ -10,6 +10,7 @@ enum {
     GEMM_ROWS = 6,
     GEMM_COLS = 4,
     FLOAT_ROWS = 8,
+    FLOAT_PANELS = 2,
     SIGNED_Q8 = 0,
     DOT_STEPS = 1
 };
@@ -170,6 +171,12 @@ INLINE vu vu_load_words(const uint8_t *p, int64_t stride)
 INLINE vf vf_from_f16_lanes(vu v)
 {
     return (vf)_mm512_cvtph_ps(_mm512_cvtepi32_epi16((__m512i)v));
+}
+
+INLINE vu vu_look_up(const uint8_t table[16], vu v)
+{
+    __m512i four = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)table));
+    return (vu)_mm512_shuffle_epi8(four, (__m512i)v);
 }
 
 INLINE vu vu_spread_bits(vu bits, int nibble)

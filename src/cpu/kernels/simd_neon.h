@@ -14,6 +14,7 @@ enum {
     GEMM_ROWS = 4,
     GEMM_COLS = 4,
     FLOAT_ROWS = 8,
+    FLOAT_PANELS = 2,
     SIGNED_Q8 = 1,
     DOT_STEPS = 4
 };
@@ -149,6 +150,11 @@ INLINE void vu_load_quads(const uint8_t *p, int64_t stride, vu out[4])
 INLINE vf vf_from_f16_lanes(vu v)
 {
     return (vf)vcvt_f32_f16(vreinterpret_f16_u16(vmovn_u32((uint32x4_t)v)));
+}
+
+INLINE vu vu_look_up(const uint8_t table[16], vu v)
+{
+    return (vu)vreinterpretq_u32_u8(vqtbl1q_u8(vld1q_u8(table), (uint8x16_t)v));
 }
 
 INLINE vu vu_spread_bits(vu bits, int nibble)

@@ -6,7 +6,7 @@
 #include "tensor/dequant.h"
 
 /* TILE_ROWS: rows of activations that share one pass over PANELS panels of weights; GEMM_ROWS × GEMM_COLS
- * vectors: what the float micro-kernel keeps in registers; SIGNED_Q8: Q8_0 weights stay signed. */
+ * vectors: what the float micro-kernel keeps in registers; FLOAT_ROWS × FLOAT_PANELS: float weights; SIGNED_Q8: Q8_0 weights stay signed. */
 enum {
     LANES = 4,
     TILE_ROWS = 4,
@@ -14,6 +14,7 @@ enum {
     GEMM_ROWS = 4,
     GEMM_COLS = 2,
     FLOAT_ROWS = 4,
+    FLOAT_PANELS = 1,
     SIGNED_Q8 = 1,
     DOT_STEPS = 4
 };
@@ -152,6 +153,17 @@ INLINE vf vf_from_f16_lanes(vu v)
 {
     return (vf){f16_to_f32((uint16_t)v[0]), f16_to_f32((uint16_t)v[1]), f16_to_f32((uint16_t)v[2]),
                 f16_to_f32((uint16_t)v[3])};
+}
+
+/* table[byte] for each byte (below 16) of v. */
+INLINE vu vu_look_up(const uint8_t table[16], vu v)
+{
+    uint8_t bytes[LANES * 4];
+    memcpy(bytes, &v, sizeof bytes);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = table[bytes[i]];
+    memcpy(&v, bytes, sizeof bytes);
+    return v;
 }
 
 /* Bits 4·nibble … 4·nibble+3 of each lane, one to a byte. */

@@ -3,10 +3,9 @@
  *
  * Block layouts are described in tensor/dequant.c. */
 #include "cpu/kernels/quantized.h"
-#include "tensor/dequant.h"
 
-/* Asks for memory of the next panel while this one is unpacked; it may lie past the end of the file,
- * which a hint may and a pointer may not. */
+/* Asks for memory of the next panel while this one is unpacked, from its start to its end; it may lie past
+ * the end of the file, which a hint may and a pointer may not. */
 INLINE void prefetch(const uint8_t *p, int64_t offset, int64_t bytes)
 {
     for (int64_t i = 0; i < bytes; i += 64)
@@ -41,10 +40,35 @@ INLINE void fifth_bits(vu bits, vu q[8])
         q[j] |= vu_spread_bits(bits, j) << 4;
 }
 
+/* What the nibbles of the IQ4 kinds stand for; beside unsigned bytes, all 128 higher. */
+enum { RAISED = SIGNED_Q8 ? 0 : 128 };
+static const uint8_t curve[16] = {
+    (uint8_t)(RAISED - 127), (uint8_t)(RAISED - 104), (uint8_t)(RAISED - 83), (uint8_t)(RAISED - 65),
+    (uint8_t)(RAISED - 49),  (uint8_t)(RAISED - 35),  (uint8_t)(RAISED - 22), (uint8_t)(RAISED - 10),
+    RAISED + 1,              RAISED + 13,             RAISED + 25,            RAISED + 38,
+    RAISED + 53,             RAISED + 69,             RAISED + 89,            RAISED + 113};
+
+/* The sixteen floats of MXFP4, doubled, 12 higher. */
+static const uint8_t small_floats[16] = {12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0};
+
+INLINE void look_up(const uint8_t table[16], vu q[8])
+{
+#pragma GCC unroll 8
+    for (int j = 0; j < 8; j++)
+        q[j] = vu_look_up(table, q[j]);
+}
+
+/* 2^(e - 128), the two smallest being subnormal. */
+INLINE vf half_power(vu e)
+{
+    vu small = (vu)((vi)e < (vi)vu_set(2));
+    return (vf)((small & (vu_set(0x00200000) << (e & 1))) | (~small & ((e - 1) << 23)));
+}
+
 INLINE void unpack_32(enum dtype dtype, const uint8_t *p, int64_t stride, struct panel_chunk *to)
 {
     vu q[8], pair = vu_load_words(p, stride);
-    vf d = vf_from_f16_lanes(pair), m = vf_set(0);
+    vf d = dtype == DT_MXFP4 ? half_power(pair & 0xFF) : vf_from_f16_lanes(pair), m = vf_set(0);
     if (dtype == DT_Q4_1 || dtype == DT_Q5_1)
         m = vf_from_f16_lanes(pair >> 16);
     switch (dtype) {
@@ -62,6 +86,14 @@ INLINE void unpack_32(enum dtype dtype, const uint8_t *p, int64_t stride, struct
         nibbles(p + 8, stride, q);
         fifth_bits(vu_load_words(p + 4, stride), q);
         break;
+    case DT_IQ4_NL:
+        nibbles(p + 2, stride, q);
+        look_up(curve, q);
+        break;
+    case DT_MXFP4:
+        nibbles(p + 1, stride, q);
+        look_up(small_floats, q);
+        break;
     default: /* Q8_0 */
         vu_load_quads(p + 2, stride, q);
         vu_load_quads(p + 18, stride, q + 4);
@@ -71,12 +103,18 @@ INLINE void unpack_32(enum dtype dtype, const uint8_t *p, int64_t stride, struct
     put_chunk(to, q, d, m);
 }
 
-INLINE void unpack_blocks_32(enum dtype dtype, int bytes, const uint8_t *p, int64_t stride, int64_t chunks,
-                             struct panel_chunk *to)
+/* Some chunks of LANES rows. */
+struct stretch {
+    const uint8_t *rows;
+    int64_t stride, first, chunks;
+};
+
+INLINE void unpack_blocks_32(enum dtype dtype, int bytes, const struct stretch *s, struct panel_chunk *to)
 {
-    for (int64_t c = 0; c < chunks; c++, p += bytes) {
-        prefetch(p, LANES * stride + c * (LANES - 1) * bytes, LANES * bytes);
-        unpack_32(dtype, p, stride, &to[c]);
+    const uint8_t *p = s->rows + s->first * bytes;
+    for (int64_t c = 0; c < s->chunks; c++, p += bytes) {
+        prefetch(p, LANES * s->stride + (s->first + c) * (LANES - 1) * bytes, LANES * bytes);
+        unpack_32(dtype, p, s->stride, &to[c]);
     }
 }
 
@@ -151,15 +189,88 @@ INLINE void unpack_q6_k(const uint8_t *block, int64_t stride, struct panel_chunk
     }
 }
 
-INLINE void unpack_blocks_256(enum dtype dtype, int bytes, const uint8_t *p, int64_t stride, int64_t chunks,
-                              struct panel_chunk *to)
+/* The two-bit numbers of chunk c: bits 2·(c mod 4) of 32 bytes of its half. */
+INLINE void two_bits(const uint8_t *low, int64_t stride, int c, vu q[8])
 {
-    for (int64_t c = 0; c < chunks; c += 8, p += bytes) {
-        prefetch(p, LANES * stride + c / 8 * (LANES - 1) * bytes, LANES * bytes);
+    vu bytes[8];
+    vu_load_quads(low + c / 4 * 32, stride, bytes);
+    vu_load_quads(low + c / 4 * 32 + 16, stride, bytes + 4);
+    for (int j = 0; j < 8; j++)
+        q[j] = (bytes[j] >> (2 * (c % 4))) & vu_set(0x03030303);
+}
+
+/* Each of sixteen scale bytes has its group's scale below and its minimum above. */
+INLINE void unpack_q2_k(const uint8_t *block, int64_t stride, struct panel_chunk *to, vf *mins)
+{
+    vu scales[4], pair = vu_load_words(block + 80, stride);
+    vu_load_quads(block, stride, scales);
+    vf d = vf_from_f16_lanes(pair), dmin = vf_from_f16_lanes(pair >> 16);
+    for (int c = 0; c < 8; c++) {
+        vu q[8], bytes = scales[c / 2] >> (c % 2 * 16);
+        vf step[2];
+        two_bits(block + 16, stride, c, q);
+        for (int half = 0; half < 2; half++) {
+            step[half] = d * vf_from_vi((vi)((bytes >> (8 * half)) & 15));
+            mins[2 * c + half] = vf_set(0) - dmin * vf_from_vi((vi)((bytes >> (8 * half + 4)) & 15));
+        }
+        put_chunk(&to[c], q, step[0], step[1]);
+    }
+}
+
+/* Scale i of sixteen, six bits: low nibbles of 0-7 and 8-15 in bytes 0-7, two top bits each in bytes 8-11. */
+INLINE vf scale_q3_k(const vu packed[3], int i)
+{
+    vu low = (packed[i % 8 / 4] >> (i % 4 * 8 + (i < 8 ? 0 : 4))) & 15;
+    vu high = (packed[2] >> (i % 4 * 8 + i / 4 * 2)) & 3;
+    return vf_from_vi((vi)(low | high << 4) - 32);
+}
+
+INLINE void unpack_q3_k(const uint8_t *block, int64_t stride, struct panel_chunk *to)
+{
+    vu top[8], packed[4], tail = vu_load_words(block + 106, stride);
+    vu_load_quads(block, stride, top);
+    vu_load_quads(block + 16, stride, top + 4);
+    vu_load_quads(block + 94, stride, packed); /* two bytes early, to stay inside the block */
+    vu scales[3] = {packed[0] >> 16 | packed[1] << 16, packed[1] >> 16 | packed[2] << 16,
+                    packed[2] >> 16 | packed[3] << 16};
+    vf d = vf_from_f16_lanes(tail >> 16);
+    for (int c = 0; c < 8; c++) {
+        vu q[8];
+        two_bits(block + 32, stride, c, q);
+        for (int j = 0; j < 8; j++)
+            q[j] |= ((top[j] >> c) & vu_set(0x01010101)) << 2;
+        put_chunk(&to[c], q, d * scale_q3_k(scales, 2 * c), d * scale_q3_k(scales, 2 * c + 1));
+    }
+}
+
+INLINE void unpack_iq4_xs(const uint8_t *block, int64_t stride, struct panel_chunk *to)
+{
+    vu head = vu_load_words(block, stride), low = vu_load_words(block + 4, stride);
+    vf d = vf_from_f16_lanes(head);
+    for (int c = 0; c < 8; c++) {
+        vu q[8], scale = ((low >> (4 * c)) & 15) | ((head >> (16 + 2 * c)) & 3) << 4;
+        nibbles(block + 8 + c * 16, stride, q);
+        look_up(curve, q);
+        put_chunk(&to[c], q, d * vf_from_vi((vi)scale - 32), vf_set(0));
+    }
+}
+
+INLINE void unpack_blocks_256(enum dtype dtype, int bytes, const struct stretch *s, struct panel_chunk *to)
+{
+    const uint8_t *p = s->rows + s->first / 8 * bytes;
+    vf *mins = (vf *)(to + s->chunks);
+    for (int64_t c = 0; c < s->chunks; c += 8, p += bytes) {
+        prefetch(p, LANES * s->stride + (s->first + c) / 8 * (LANES - 1) * bytes, LANES * bytes);
         if (dtype == DT_Q6_K)
-            unpack_q6_k(p, stride, &to[c]);
+            unpack_q6_k(p, s->stride, &to[c]);
+        else if (dtype == DT_Q2_K)
+            unpack_q2_k(p, s->stride, &to[c], &mins[2 * c]);
+        else if (dtype == DT_Q3_K)
+            unpack_q3_k(p, s->stride, &to[c]);
+        else if (dtype == DT_IQ4_XS)
+            unpack_iq4_xs(p, s->stride, &to[c]);
         else
-            unpack_k45(p, stride, dtype == DT_Q5_K, &to[c]);
+            unpack_k45(p, s->stride, dtype == DT_Q5_K, &to[c]);
     }
 }
 
@@ -187,69 +298,73 @@ INLINE void unpack_float(enum dtype dtype, const uint8_t *p, int64_t stride, int
     }
 }
 
-/* Formats without a layout of their own here: to floats by the scalar truth, row by row. */
-static void unpack_any(enum dtype dtype, const void *weights, int64_t stride, int64_t k, float *to)
+int64_t KERNEL(panel_bytes)(enum dtype dtype, int64_t cols)
 {
-    int64_t block = dtype_info(dtype)->block_elements, bytes = dtype_info(dtype)->block_bytes;
-    for (int r = 0; r < LANES; r++)
-        for (int64_t i = 0; i < k; i += block) {
-            float values[256];
-            dequantize_row(dtype, (const char *)weights + r * stride + i / block * bytes, values, block);
-            for (int64_t j = 0; j < block; j++)
-                to[(i + j) * LANES + r] = values[j];
-        }
+    enum product_form form = KERNEL(product_form)(dtype);
+    if (form == FORM_FLOAT)
+        return cols * LANES * (int64_t)sizeof(float);
+    int64_t mins = form == FORM_HALVES_MIN ? 2 * (int64_t)sizeof(vf) : 0;
+    return cols / CHUNK * ((int64_t)sizeof(struct panel_chunk) + mins);
 }
 
-int64_t KERNEL(panel_bytes)(enum dtype dtype, int64_t k)
+INLINE void unpack_floats(enum dtype dtype, const uint8_t *weights, int64_t stride, int64_t first,
+                          int64_t cols, float *panel)
 {
-    if (KERNEL(product_form)(dtype) == FORM_FLOAT)
-        return k * LANES * (int64_t)sizeof(float);
-    return k / CHUNK * (int64_t)sizeof(struct panel_chunk);
+    unpack_float(dtype, weights + first * (dtype == DT_F32 ? 4 : 2), stride, cols, panel);
 }
 
-void KERNEL(unpack)(enum dtype dtype, const void *weights, int64_t stride, int64_t k, void *panel)
+void KERNEL(unpack)(enum dtype dtype, const void *weights, int64_t stride, int64_t first, int64_t cols,
+                    void *panel)
 {
-    int64_t chunks = k / CHUNK;
+    struct stretch s = {weights, stride, first / CHUNK, cols / CHUNK};
     switch (dtype) {
     case DT_F32:
-        unpack_float(DT_F32, weights, stride, k, panel);
+        unpack_floats(DT_F32, weights, stride, first, cols, panel);
         break;
     case DT_F16:
-        unpack_float(DT_F16, weights, stride, k, panel);
+        unpack_floats(DT_F16, weights, stride, first, cols, panel);
         break;
     case DT_BF16:
-        unpack_float(DT_BF16, weights, stride, k, panel);
+        unpack_floats(DT_BF16, weights, stride, first, cols, panel);
         break;
     case DT_Q4_0:
-        unpack_blocks_32(DT_Q4_0, 18, weights, stride, chunks, panel);
+        unpack_blocks_32(DT_Q4_0, 18, &s, panel);
         break;
     case DT_Q4_1:
-        unpack_blocks_32(DT_Q4_1, 20, weights, stride, chunks, panel);
+        unpack_blocks_32(DT_Q4_1, 20, &s, panel);
         break;
     case DT_Q5_0:
-        unpack_blocks_32(DT_Q5_0, 22, weights, stride, chunks, panel);
+        unpack_blocks_32(DT_Q5_0, 22, &s, panel);
         break;
     case DT_Q5_1:
-        unpack_blocks_32(DT_Q5_1, 24, weights, stride, chunks, panel);
+        unpack_blocks_32(DT_Q5_1, 24, &s, panel);
         break;
     case DT_Q8_0:
-        unpack_blocks_32(DT_Q8_0, 34, weights, stride, chunks, panel);
+        unpack_blocks_32(DT_Q8_0, 34, &s, panel);
+        break;
+    case DT_IQ4_NL:
+        unpack_blocks_32(DT_IQ4_NL, 18, &s, panel);
+        break;
+    case DT_MXFP4:
+        unpack_blocks_32(DT_MXFP4, 17, &s, panel);
         break;
     case DT_Q4_K:
-        unpack_blocks_256(DT_Q4_K, 144, weights, stride, chunks, panel);
+        unpack_blocks_256(DT_Q4_K, 144, &s, panel);
         break;
     case DT_Q5_K:
-        unpack_blocks_256(DT_Q5_K, 176, weights, stride, chunks, panel);
+        unpack_blocks_256(DT_Q5_K, 176, &s, panel);
         break;
     case DT_Q6_K:
-        unpack_blocks_256(DT_Q6_K, 210, weights, stride, chunks, panel);
+        unpack_blocks_256(DT_Q6_K, 210, &s, panel);
         break;
     case DT_Q2_K:
+        unpack_blocks_256(DT_Q2_K, 84, &s, panel);
+        break;
     case DT_Q3_K:
+        unpack_blocks_256(DT_Q3_K, 110, &s, panel);
+        break;
     case DT_IQ4_XS:
-    case DT_IQ4_NL:
-    case DT_MXFP4:
-        unpack_any(dtype, weights, stride, k, panel);
+        unpack_blocks_256(DT_IQ4_XS, 136, &s, panel);
         break;
     case DT_COUNT:
         break;
