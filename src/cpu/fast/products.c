@@ -33,7 +33,7 @@ struct products_job {
     struct weight_plan plans[MAX_PRODUCTS];
     int count;
     int64_t block_rows;
-    uint64_t panels_bytes, partial_bytes; /* scratch: the panels, sums between stretches, a last panel's rows */
+    uint64_t panels_bytes, partial_bytes; /* scratch: panels, sums between stretches, a last panel's rows */
 };
 
 /* ---- activations ---- */

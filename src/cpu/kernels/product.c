@@ -92,8 +92,8 @@ void KERNEL(quantize_row)(const float *x, const struct byte_rows *to, int64_t ro
     }
 }
 
-/* One tile: P panels by R rows, the panels' chunks. Everything but P and R is the same for each, and so is every
- * output's sequence of operations. Several panels share each activation that is loaded: loads, not
+/* One tile: P panels by R rows, the panels' chunks. Everything but P and R is the same for each, and so is
+ * every output's sequence of operations. Several panels share each activation that is loaded: loads, not
  * products, are what a single panel waits for. */
 struct tile {
     const struct panel_chunk *panels[PANELS];

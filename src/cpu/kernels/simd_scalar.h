@@ -6,7 +6,8 @@
 #include "tensor/dequant.h"
 
 /* TILE_ROWS: rows of activations that share one pass over PANELS panels of weights; GEMM_ROWS × GEMM_COLS
- * vectors: what the float micro-kernel keeps in registers; FLOAT_ROWS × FLOAT_PANELS: float weights; SIGNED_Q8: Q8_0 weights stay signed. */
+ * vectors: what the float micro-kernel keeps in registers; FLOAT_ROWS × FLOAT_PANELS: the same for float
+ * weights; SIGNED_Q8: weights whose bytes are signed stay so. */
 enum {
     LANES = 4,
     TILE_ROWS = 4,
