@@ -1,0 +1,53 @@
+/* Fuzz harness of what pdftohtml says of a PDF's pages: geometry, tables and columns, headings.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/utf8.h"
+#include "fuzz/fuzz.h"
+#include "readers/layout.h"
+#include "readers/titles.h"
+
+/* The pages laid out anew, as the text in which the headings are looked for. */
+static bool write_pages(const struct geometry *geometry, struct reading *reading)
+{
+    bool good = true;
+    for (size_t page = 0; page < geometry->page_count && good; page++) {
+        good = page_list_add(&reading->pages, reading->text.length) &&
+               layout_write(geometry, page, &reading->text);
+        (void)layout_has_table(geometry, page);
+        (void)layout_is_mixed(geometry, page, strbuf_text(&reading->text), reading->text.length);
+    }
+    return good;
+}
+
+static void check(const struct reading *reading)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < reading->marks.count; i++) {
+        const struct reading_mark *mark = &reading->marks.items[i];
+        fuzz_require(mark->kind == MARK_HEADING && mark->level >= 1 && mark->level <= 6);
+        fuzz_require(mark->first >= at && mark->title >= mark->first && mark->title_end > mark->title &&
+                     mark->title_end <= mark->last && mark->last <= reading->text.length);
+        at = mark->last;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct notes notes = {0};
+    struct strbuf bytes = {0};
+    struct reading reading = {.notes = &notes, .name = "input", .kind = KIND_PDF};
+    ll_document_options options = {.size = sizeof options, .max_bytes = 1 << 22};
+    struct allowance allowance = allowance_of(&options);
+    struct input input = {.fd = -1, .options = &options, .allowance = &allowance, .reading = &reading};
+    struct pdf pdf = {.fd = -1, .options = &options, .reading = &reading, .input = &input};
+    strbuf_append(&bytes, (const char *)data, size);
+    if (geometry_parse(&input, strbuf_text(&bytes), bytes.length, &pdf.geometry) == LL_OK &&
+        write_pages(&pdf.geometry, &reading) && reading.text.length && titles_mark(&pdf) == LL_OK)
+        check(&reading);
+    geometry_fini(&pdf.geometry);
+    reading_fini(&reading);
+    notes_fini(&notes);
+    strbuf_fini(&bytes);
+    return 0;
+}
