@@ -76,7 +76,7 @@ static enum weight weight_of(const char *line, size_t length)
     enum weight weight = ORDINARY;
     for (size_t i = 0; i < look; i++) {
         char c = (char)(line[i] | 0x20);
-        if (!strchr("efpcsatwdr", c) || (i && is_word(line[i - 1])))
+        if (c < 'a' || c > 'w' || (i && is_word(line[i - 1])) || !strchr("efpcsatwdr", c))
             continue;
         for (size_t k = 0; k < sizeof grave_words / sizeof grave_words[0] && weight != ERROR; k++)
             if (grave_words[k].word[0] == c && grave_words[k].weight > weight &&

@@ -19,7 +19,8 @@ class Error(c.Structure):
 
 
 class EngineOptions(c.Structure):
-    _fields_ = [("size", size_t), ("threads", c.c_int), ("backend_path", c.c_char_p), ("device", c.c_char_p)]
+    _fields_ = [("size", size_t), ("threads", c.c_int), ("backend_path", c.c_char_p), ("device", c.c_char_p),
+                ("memory", c.c_uint64)]
 
 
 class SessionOptions(c.Structure):
@@ -30,7 +31,12 @@ class Sampling(c.Structure):
     _fields_ = [("size", size_t), ("temperature", c.c_float), ("top_k", c.c_int), ("top_p", c.c_float),
                 ("min_p", c.c_float), ("repeat_penalty", c.c_float), ("presence_penalty", c.c_float),
                 ("frequency_penalty", c.c_float), ("penalty_window", c.c_int), ("seed", c.c_uint64),
-                ("choices", c.c_int), ("ignore_end", c.c_bool), ("stop", pointer), ("stop_count", size_t)]
+                ("choices", c.c_int), ("ignore_end", c.c_bool), ("stop", pointer), ("stop_count", size_t),
+                ("typical_p", c.c_float), ("xtc_probability", c.c_float), ("xtc_threshold", c.c_float),
+                ("mirostat", c.c_int), ("mirostat_tau", c.c_float), ("mirostat_eta", c.c_float),
+                ("dry_multiplier", c.c_float), ("dry_base", c.c_float), ("dry_length", c.c_int),
+                ("dry_window", c.c_int), ("dry_breakers", pointer), ("dry_breaker_count", size_t),
+                ("bias", pointer), ("bias_count", size_t)]
 
 
 class DeviceInfo(c.Structure):
