@@ -41,11 +41,18 @@ void channel_serve(struct channel *channel, const struct message *request, chann
 
 void channel_reply(struct channel *channel, const struct message *request, const char *type, json_t *content)
 {
+    channel_reply_with(channel, request, type, NULL, content);
+}
+
+void channel_reply_with(struct channel *channel, const struct message *request, const char *type,
+                        json_t *metadata, json_t *content)
+{
     struct outgoing outgoing;
-    if (wire_write(&channel->wire, type, &request->header, NULL, content, &outgoing)) {
+    if (wire_write(&channel->wire, type, &request->header, metadata, content, &outgoing)) {
         socket_send_outgoing(channel->socket, request->identities, request->identity_count, &outgoing);
         outgoing_fini(&outgoing);
     }
+    json_decref(metadata);
     json_decref(content);
 }
 

@@ -22,8 +22,10 @@ bool channel_receive(struct channel *channel, struct message *ret);
 /* Status busy, the handler, status idle. */
 void channel_serve(struct channel *channel, const struct message *request, channel_handler handler,
                    void *user);
-/* content is taken */
+/* content is taken, and so is metadata, where NULL is none */
 void channel_reply(struct channel *channel, const struct message *request, const char *type, json_t *content);
+void channel_reply_with(struct channel *channel, const struct message *request, const char *type,
+                        json_t *metadata, json_t *content);
 void channel_publish(struct channel *channel, const struct message *request, const char *type,
                      json_t *content);
 

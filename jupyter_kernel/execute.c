@@ -183,6 +183,16 @@ static void execute(struct shell *shell, struct output *output, const char *code
         past_set_output(&shell->past, &output->record);
 }
 
+/* For front ends that show how long a cell took. */
+static json_t *moments(const struct output *output)
+{
+    json_t *metadata = json_object();
+    json_put_string(metadata, "started", output->started);
+    if (output->first_token[0])
+        json_put_string(metadata, "first_token", output->first_token);
+    return metadata;
+}
+
 static void reply(struct shell *shell, struct output *output, bool stop)
 {
     json_t *content = result(shell, output);
@@ -191,7 +201,7 @@ static void reply(struct shell *shell, struct output *output, bool stop)
     if (output->failed)
         output_publish_failure(output);
     interrupt_end_work(shell->interrupt);
-    channel_reply(&shell->channel, output->request, "execute_reply", content);
+    channel_reply_with(&shell->channel, output->request, "execute_reply", moments(output), content);
 }
 
 void shell_execute(struct shell *shell, const struct message *request)

@@ -121,6 +121,8 @@ static void work_row(const struct gauge *gauge, struct row *row)
                     gauge->tokens > 1 ? human_rate(token_rate(gauge)).text : "?");
     else if (gauge->working)
         phase_words(gauge, row);
+    else if (gauge->told && gauge->label.length)
+        escape_append_line(&row->words, text_string(&gauge->label));
     if (!gauge->working)
         text_printf(&row->words, "%s%s", row->words.length ? ", " : "",
                     human_seconds(human_clock() - gauge->began).text);

@@ -6,7 +6,7 @@
 #include "console/runs.h"
 #include "jupyter_kernel/magic.h"
 
-enum { PLAIN_COLUMNS = 72 }; /* of a curve in plain text */
+enum { PLAIN_COLUMNS = 72, TABLE_COLUMNS = 96 }; /* of a curve in plain text; the JSON has all */
 
 /* A table as text and as what programs read. */
 static json_t *make_bundle(const struct text *table, const struct text *json)
@@ -23,7 +23,7 @@ static bool show_table(struct turn *turn, json_t **ret)
     ll_error error = {0};
     ll_runlog_filter filter;
     ll_runlog_filter_init(&filter);
-    bool ok = runs_show(RUNS_TEXT, &filter, 0, &table, &error) == LL_OK &&
+    bool ok = runs_show(RUNS_TEXT, &filter, TABLE_COLUMNS, &table, &error) == LL_OK &&
               runs_show(RUNS_JSON, &filter, 0, &json, &error) == LL_OK;
     if (ok)
         *ret = make_bundle(&table, &json);

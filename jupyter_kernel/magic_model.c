@@ -140,9 +140,10 @@ bool magic_kv(struct turn *turn, const struct call *call, json_t **ret)
     (void)call;
     if (!talk_open_model(turn) || ll_session_get_stats(turn->talk->session, &stats) != LL_OK)
         return false;
-    text_printf(&line, "%s of %s tokens in %zu blocks, %s; %s tokens of the last prompt were there already",
+    text_printf(&line, "%s of %s tokens in %zu block%s, %s; %s tokens of the last prompt were there already",
                 human_count(stats.cache_used).text, human_count(stats.cache_capacity).text,
-                stats.cache_blocks, human_bytes(stats.cache_bytes).text, human_count(stats.reused).text);
+                stats.cache_blocks, stats.cache_blocks == 1 ? "" : "s", human_bytes(stats.cache_bytes).text,
+                human_count(stats.reused).text);
     json_t *object = json_object();
     json_put_count(object, "used", stats.cache_used);
     json_put_count(object, "capacity", stats.cache_capacity);

@@ -15,6 +15,7 @@ enum { MOST_RECORD = 1 << 16 };
 void output_init(struct output *output, struct channel *channel, const struct message *request)
 {
     *output = (struct output){.channel = channel, .request = request};
+    wire_moment(output->started);
 }
 
 void output_fini(struct output *output)

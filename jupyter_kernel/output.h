@@ -16,7 +16,8 @@ struct output {
     bool leaves;   /* the person wants to leave the front end */
     bool failed;   /* the three below are set, and nothing overwrites the first failure */
     struct text name, value;
-    json_t *traceback;  /* owned */
+    json_t *traceback;                                   /* owned */
+    char started[WIRE_MOMENT], first_token[WIRE_MOMENT]; /* when; empty: it did not come */
     struct text record; /* the beginning of what was streamed or resulted, for the history */
 };
 

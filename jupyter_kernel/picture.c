@@ -6,14 +6,14 @@
 
 enum { WIDTH = 640, HEIGHT = 300, LEFT = 80, RIGHT = 24, TOP = 36, BOTTOM = 48, TICKS = 4 };
 
-static void begin(struct text *out, int height, const char *title)
+static void begin(struct text *out, int height, int left, const char *title)
 {
     text_printf(
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" "
         "font-family=\"sans-serif\" font-size=\"12\"><rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>"
         "<text x=\"%d\" y=\"20\" font-size=\"14\" fill=\"#222222\">",
-        WIDTH, height, WIDTH, height, WIDTH, height, LEFT);
+        WIDTH, height, WIDTH, height, WIDTH, height, left);
     html_append(out, title);
     text_puts(out, "</text>");
 }
@@ -41,7 +41,7 @@ void picture_curve(struct text *out, const char *title, const char *x_words, con
 {
     double most_x = largest(points, count, true), most_y = largest(points, count, false);
     double wide = WIDTH - LEFT - RIGHT, high = HEIGHT - TOP - BOTTOM;
-    begin(out, HEIGHT, title);
+    begin(out, HEIGHT, LEFT, title);
     for (int i = 0; i <= TICKS; i++) {
         struct text words = {0};
         double x = LEFT + wide * i / TICKS, y = TOP + high - high * i / TICKS;
@@ -71,7 +71,7 @@ void picture_spans(struct text *out, const char *title, const struct picture_spa
 {
     enum { BAR = 14, ROWS_HEIGHT = 100, SIDE = 16 };
     double wide = WIDTH - 2 * SIDE, scale = whole ? wide / (double)whole : 0;
-    begin(out, ROWS_HEIGHT, title);
+    begin(out, ROWS_HEIGHT, SIDE, title);
     text_printf(out, "<rect x=\"%d\" y=\"36\" width=\"%.1f\" height=\"4\" fill=\"#bbbbbb\"/>", SIDE, wide);
     for (size_t i = 0; i < count; i++) {
         double x = SIDE + (double)spans[i].first * scale;

@@ -62,6 +62,8 @@ static ll_flow on_token(void *user, const ll_token_event *event)
         gauge_token(&turn->gauge);
     if (turn->asked > 0)
         recorder_first_token(turn->talk->recorder, human_clock() - turn->asked);
+    if (!turn->output->first_token[0])
+        wire_moment(turn->output->first_token);
     if (!turn->streams) /* a part of a summary, which is shown as a whole */
         return LL_CONTINUE;
     text_append(&turn->text, event->text, event->length);
@@ -183,6 +185,9 @@ static void take(struct turn *turn, ll_engine *engine, ll_model *model, ll_sessi
     gauge_watch(&turn->gauge, engine, session);
     talk->model_path = *path;
     *path = (struct text){0};
+    struct text problem = {0}; /* where the session is to be opened anew, it is this model's */
+    settings_set(&talk->settings, OPTION_MODEL, ORIGIN_LINE, 0, text_string(&talk->model_path), &problem);
+    text_fini(&problem);
     talk_label(text_string(&talk->model_path), &talk->label);
     begin_record(talk);
 }
@@ -263,18 +268,27 @@ static bool is_as_wanted(const struct talk *talk)
            talk->kv == cache_type_of(&talk->settings);
 }
 
+/* The old session goes first: what both take together would be more than either needs. */
+static bool reopen(struct turn *turn)
+{
+    struct talk *talk = turn->talk;
+    struct text path = {0};
+    text_puts(&path, text_string(&talk->model_path));
+    gauge_watch(&turn->gauge, NULL, NULL);
+    talk_close_model(talk);
+    ll_engine_close(talk->engine);
+    talk->engine = NULL;
+    bool ok = open_both(turn, &path);
+    text_fini(&path);
+    return ok;
+}
+
 bool talk_open_model(struct turn *turn)
 {
     struct talk *talk = turn->talk;
     if (!talk->session)
         return talk_change_model(turn, settings_text(&talk->settings, OPTION_MODEL));
-    if (is_as_wanted(talk))
-        return true;
-    struct text path = {0};
-    text_puts(&path, text_string(&talk->model_path));
-    bool ok = open_both(turn, &path);
-    text_fini(&path);
-    return ok;
+    return is_as_wanted(talk) || reopen(turn);
 }
 
 void talk_close_model(struct talk *talk)

@@ -23,8 +23,8 @@ struct talk_document {
 struct talk {
     struct settings settings;
     bool gauge, markdown, ignore_end; /* what a notebook has beyond the settings */
-    bool rests;    /* the model was laid to rest and no cell has run since */
-    double worked; /* when the last cell ended, by human_clock */
+    bool rests;                       /* the model was laid to rest and no cell has run since */
+    double worked;                    /* when the last cell ended, by human_clock */
     ll_engine *engine;
     ll_model *model;
     ll_session *session;

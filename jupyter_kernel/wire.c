@@ -119,15 +119,21 @@ void message_fini(struct message *message)
 
 /* ---- writing ---- */
 
-static json_t *new_header(struct wire *wire, const char *type)
+void wire_moment(char out[WIRE_MOMENT])
 {
     struct timespec now;
     struct tm parts;
-    char date[64], second[32], id[64];
+    char second[32];
     clock_gettime(CLOCK_REALTIME, &now);
     gmtime_r(&now.tv_sec, &parts);
     strftime(second, sizeof second, "%Y-%m-%dT%H:%M:%S", &parts);
-    snprintf(date, sizeof date, "%s.%06ldZ", second, now.tv_nsec / 1000);
+    snprintf(out, WIRE_MOMENT, "%s.%06ldZ", second, now.tv_nsec / 1000 % 1000000);
+}
+
+static json_t *new_header(struct wire *wire, const char *type)
+{
+    char date[WIRE_MOMENT], id[64];
+    wire_moment(date);
     snprintf(id, sizeof id, "%s_%llu", wire->shared->session, atomic_fetch_add(&wire->shared->written, 1ull));
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "msg_id", id, "session", wire->shared->session,
                      "username", "longleaf", "date", date, "msg_type", type, "version", WIRE_PROTOCOL);

@@ -51,6 +51,9 @@ void wire_fini(struct wire *wire);
 const char *wire_read(const struct wire *wire, const struct frame *frames, size_t count, struct message *ret);
 void message_fini(struct message *message);
 
+enum { WIRE_MOMENT = 48 };
+void wire_moment(char out[WIRE_MOMENT]); /* now, as messages have it: ISO 8601 in UTC, with microseconds */
+
 /* parent NULL: none. metadata NULL: {}. Neither is taken. False: no memory, and out is empty. */
 bool wire_write(struct wire *wire, const char *type, const struct text *parent, const json_t *metadata,
                 const json_t *content, struct outgoing *out);

@@ -274,6 +274,7 @@ void ll_model_close(ll_model *model)
     mem_free(model->meta);
     ll_engine_close(model->engine);
     mem_free(model);
+    machine_trim(); /* a program that lives on opens another one, and vocabularies are large */
 }
 
 /* ---- what others ask ---- */

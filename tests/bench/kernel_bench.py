@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0
 usage: kernel_bench.py KERNEL MODEL [ROUNDS]    KERNEL: longleaf-kernel; ipykernel is started with this Python
 Both kernels are measured in the same run, turn by turn; medians are shown, JSON with LL_JSON=1.
 """
+import datetime
 import json
 import os
 import pathlib
@@ -124,14 +125,49 @@ def idle_share(kernel):
 
 
 def first_token(client):
-    """From the request to the first text, of a conversation that is warm."""
+    """From the moment when the engine has the first token, which the reply tells, to its text at the client."""
     times = []
-    for _ in range(5):
-        header = client.start("%params max_tokens=1 ignore_eos=on gauge=off\nhello")
-        times.append(timed(lambda: client.wait_for(header, "stream")))
-        client.reply(header)
+    for _ in range(9):
+        header = client.start("%params max_tokens=4 ignore_eos=on gauge=on\nhello")
+        client.wait_for(header, "stream")
+        came = time.time()
+        told = client.reply(header)["metadata"]["first_token"].replace("Z", "+00:00")
+        times.append(came - datetime.datetime.fromisoformat(told).timestamp())
         client.published(header)
-    return statistics.median(times)
+    return max(times)
+
+
+def program_bytes(client):
+    """Resident bytes besides the model's weights, keys and values and scratch, as %memory accounts for them."""
+    _, published = client.run("%memory")
+    devices = published[-1]["content"]["data"]["application/json"]["devices"]
+    return sum(device["components"]["program"]["used"] for device in devices)
+
+
+def thread_seconds(kernel):
+    """CPU seconds of the thread that computes, and of all others."""
+    own = others = 0.0
+    for task in pathlib.Path(f"/proc/{kernel.process.pid}/task").iterdir():
+        fields = (task / "stat").read_text().rsplit(")", 1)[1].split()
+        seconds = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        if task.name == str(kernel.process.pid):
+            own += seconds
+        else:
+            others += seconds
+    return own, others
+
+
+def streaming_share():
+    """What all threads but the computing one take of the CPU time of a long answer under a gauge."""
+    with Kernel(PROGRAM, extra=("--model", MODEL), env={"LONGLEAF_THREADS": "1"}) as kernel:
+        client = client_of(kernel)
+        client.run("%params ignore_eos=on max_tokens=4\nhello")
+        before = thread_seconds(kernel)
+        header = client.start("%params max_tokens=200\nTell me about lighthouses.")
+        assert client.reply(header)["content"]["status"] == "ok"
+        after = thread_seconds(kernel)
+        own, others = after[0] - before[0], after[1] - before[1]
+        return others / (own + others)
 
 
 def measure(make):
@@ -143,7 +179,9 @@ def measure(make):
                "clients_64x4_s": many_clients(kernel)}
         if kernel.name == "longleaf":
             client.run("%reset -f")
-            row["first_text_ms"] = first_token(client) * 1e3
+            row["first_token_ms"] = first_token(client) * 1e3
+            row["program_mib"] = program_bytes(client) / 2**20
+            row["streaming_share"] = streaming_share()
         return kernel.name, row
 
 

@@ -182,14 +182,17 @@ def memory_is_drawn_and_a_restart_begins_anew():
     folder, lab = session()
     try:
         lab.open("memory.ipynb")
-        for number in (0, 1):
+        for number in range(9):
             lab.run(number)
             lab.wait(lambda: lab.is_done(lab.cells()[number]))
-        lab.wait(lambda: lab.browser.execute_script(
-            "return arguments[0].querySelectorAll('.jp-RenderedSVG img, .jp-RenderedSVG svg').length", lab.cells()[1]))
-        lab.enter(1)
-        time.sleep(1)
-        lab.shot("memory.png")
+            assert "Error" not in lab.outputs(lab.cells()[number])
+        for number, name in ((1, "memory.png"), (3, "plans.png"), (7, "runs.png")):
+            lab.wait(lambda: lab.browser.execute_script(
+                "return arguments[0].querySelectorAll('.jp-RenderedSVG img, .jp-RenderedSVG svg').length",
+                lab.cells()[number]))
+            lab.enter(number)
+            time.sleep(1)
+            lab.shot(name)
         lab.command("00")
         lab.wait(lambda: [button.click() or True for button in
                           lab.browser.find_elements(By.CSS_SELECTOR, ".jp-Dialog .jp-mod-warn, .jp-Dialog .jp-mod-accept")[-1:]])

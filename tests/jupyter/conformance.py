@@ -388,6 +388,18 @@ def user_expressions_are_magics_and_one_bad_key_fails_alone():
 
 
 @case
+def the_reply_tells_when_the_cell_began_and_its_first_token_came():
+    with kernel() as k:
+        c = k.client()
+        header = c.start("%echo x")
+        same(sorted(c.reply(header)["metadata"]), ["started"])
+        header = c.start("%params max_tokens=3 gauge=off\nhello")
+        moments = c.reply(header)["metadata"]
+        same(sorted(moments), ["first_token", "started"])
+        assert moments["started"] < moments["first_token"] and moments["started"].endswith("Z")
+
+
+@case
 def a_blank_cell_is_no_turn():
     with kernel() as k:
         c = k.client()
@@ -525,6 +537,7 @@ def the_run_log_lists_what_the_notebook_ran_and_draws_it_over_the_prediction():
             for wrong in ("--compare 1", "--curves", "7"):
                 same(c.run(f"%log {wrong}")[0]["ename"], "UsageError")
             same(c.run("%log --compare 1 99")[0]["ename"], "UsageError")
+            same(c.run("%params context=8\nhello")[0]["ename"], "UsageError")
             c.run("%params context=None kv=f32")
             same(c.run("hello")[0]["status"], "ok")
             same(json_of(c.run("%log"))["runs"][-1]["kv"], "f32")
