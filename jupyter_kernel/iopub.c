@@ -6,7 +6,7 @@
 
 #include "console/human.h"
 
-enum { GATHER_MS = 40, ROUND = 64, MOST_TEXT = 1 << 16 };
+enum { GATHER_MS = 40, ROUND = 64, MOST_TEXT = 1 << 16, LARGE_TEXT = 1 << 20 };
 static const char inbox_name[] = "inproc://iopub";
 
 struct stream { /* text that waits to be sent */
@@ -41,7 +41,10 @@ static void stream_flush(struct iopub *iopub, struct stream *stream)
     json_put_text(content, "name", &stream->name);
     json_put_text(content, "text", &stream->bytes);
     send_content(iopub, "stream", "stream", &stream->parent, content);
-    text_clear(&stream->bytes);
+    if (stream->bytes.capacity > LARGE_TEXT)
+        text_fini(&stream->bytes);
+    else
+        text_clear(&stream->bytes);
     stream->sent = human_clock();
 }
 

@@ -1,5 +1,8 @@
 /* The program longleaf-kernel: serves a notebook, or installs, removes and lists its kernel specs.
  * SPDX-License-Identifier: Apache-2.0 */
+#ifdef __linux__
+#include <malloc.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,9 +101,19 @@ static int fail(const struct text *problem)
     return LEAVE_OTHER;
 }
 
+/* What is freed of large cells goes back to the system, whatever thread it was for. */
+static void return_memory(void)
+{
+#ifdef M_MMAP_THRESHOLD
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
+    mallopt(M_TRIM_THRESHOLD, 1 << 20);
+#endif
+}
+
 static int serve(const struct arguments *arguments)
 {
     struct text problem = {0};
+    return_memory();
     if (arguments->placed || arguments->spec.name || arguments->spec.display_name)
         return usage("%s and --user, --prefix, --name and the like do not go together", "-f");
     bool ok = kernel_run(arguments->connection_file, arguments->spec.model, &problem);

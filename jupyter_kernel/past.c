@@ -8,7 +8,7 @@
 
 #include "console/history.h"
 
-enum { FILE_SESSION = 1, OWN_SESSION = 2, MOST_BYTES = 64 << 20 };
+enum { FILE_SESSION = 1, OWN_SESSION = 2, MOST_BYTES = 16 << 20 };
 
 void past_fini(struct past *past)
 {
