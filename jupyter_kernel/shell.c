@@ -4,6 +4,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "jupyter_kernel/control.h"
 #include "jupyter_kernel/words.h"
@@ -137,6 +140,8 @@ static void give_up_waiting(struct shell *shell)
     shell->waiting_count = 0;
 }
 
+enum { REST_MS = 1000 };
+
 static void serve_all(struct shell *shell)
 {
     struct message request;
@@ -147,12 +152,31 @@ static void serve_all(struct shell *shell)
     }
 }
 
+/* What many clients or large cells left behind lies between what is in use. */
+static void return_memory(void)
+{
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
+/* Milliseconds to wait for the next request; -1: for ever. */
+static long patience(const struct shell *shell, bool rests)
+{
+    long idle = talk_idle(&shell->talk);
+    return rests || (idle >= 0 && idle < REST_MS) ? idle : REST_MS;
+}
+
 void shell_run(struct shell *shell)
 {
+    bool rests = true; /* since the last request the memory was given back */
     while (!interrupt_leaves(shell->interrupt)) {
         zmq_pollitem_t items[] = {{.socket = shell->channel.socket, .events = ZMQ_POLLIN},
                                   {.fd = shell->interrupt->wake, .events = ZMQ_POLLIN}};
-        sockets_poll(items, 2, talk_idle(&shell->talk));
+        bool nothing = sockets_poll(items, 2, patience(shell, rests)) == 0;
+        if (nothing && !rests)
+            return_memory();
+        rests = nothing;
         talk_rest(&shell->talk);
         serve_all(shell);
     }
