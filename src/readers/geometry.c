@@ -20,7 +20,7 @@ struct parsing {
     struct geometry *geometry;
     struct font *fonts;
     size_t font_count, font_capacity;
-    bool in_text, failed;
+    bool in_text, in_bookmark, failed;
     size_t bold, bold_bytes; /* depth of bold elements, and what stood in them in this piece */
     int outline;             /* depth of bookmarks */
 };
@@ -86,6 +86,7 @@ static void open_item(struct parsing *p, struct xml *xml)
                                                   .text = g->texts.length};
     g->pages[g->page_count - 1].count++;
     p->in_text = true;
+    p->in_bookmark = false;
     p->bold = p->bold_bytes = 0;
 }
 
@@ -100,7 +101,8 @@ static void open_bookmark(struct parsing *p, struct xml *xml)
     }
     g->bookmarks[g->bookmark_count++] =
         (struct geometry_bookmark){page > 0 ? (size_t)page : 0, p->outline, g->texts.length, 0};
-    p->in_text = true;
+    p->in_bookmark = true;
+    p->in_text = false;
 }
 
 static bool open_element(void *user, const char *name, struct xml *xml)
@@ -121,19 +123,23 @@ static bool open_element(void *user, const char *name, struct xml *xml)
     return true;
 }
 
-static void close_text(struct parsing *p, const char *name)
+static void close_piece(struct parsing *p)
 {
     struct geometry *g = p->geometry;
-    p->in_text = false;
-    if (strcmp(name, "item") == 0) {
-        struct geometry_bookmark *bookmark = &g->bookmarks[g->bookmark_count - 1];
-        bookmark->length = g->texts.length - bookmark->text;
-    } else {
-        struct geometry_item *item = &g->items[g->count - 1];
-        item->length = g->texts.length - item->text;
-        item->bold = item->length && p->bold_bytes * 10 >= item->length * 9;
-    }
+    struct geometry_item *item = &g->items[g->count - 1];
+    item->length = g->texts.length - item->text;
+    item->bold = item->length && p->bold_bytes * 10 >= item->length * 9;
     strbuf_putc(&g->texts, '\n');
+    p->in_text = false;
+}
+
+static void close_bookmark(struct parsing *p)
+{
+    struct geometry *g = p->geometry;
+    struct geometry_bookmark *bookmark = &g->bookmarks[g->bookmark_count - 1];
+    bookmark->length = g->texts.length - bookmark->text;
+    strbuf_putc(&g->texts, '\n');
+    p->in_bookmark = false;
 }
 
 static void close_element(void *user, const char *name)
@@ -143,14 +149,16 @@ static void close_element(void *user, const char *name)
         p->bold -= p->bold > 0;
     else if (strcmp(name, "outline") == 0)
         p->outline -= p->outline > 0;
-    else if (p->in_text && (strcmp(name, "text") == 0 || (strcmp(name, "item") == 0 && p->outline)))
-        close_text(p, name);
+    else if (p->in_text && strcmp(name, "text") == 0)
+        close_piece(p);
+    else if (p->in_bookmark && strcmp(name, "item") == 0)
+        close_bookmark(p);
 }
 
 static void put_text(void *user, const char *text, size_t length)
 {
     struct parsing *p = user;
-    if (!p->in_text)
+    if (!p->in_text && !p->in_bookmark)
         return;
     strbuf_append(&p->geometry->texts, text, length);
     p->bold_bytes += p->bold ? length : 0;
