@@ -254,6 +254,7 @@ typedef struct ll_tensor_info {
 } ll_tensor_info;
 
 void ll_model_options_init(ll_model_options *options);
+/* path: a GGUF file, or a folder with config.json, safetensors and a tokenizer as Hugging Face has them. */
 ll_status ll_model_open(ll_engine *engine, const char *path, const ll_model_options *options,
                         const ll_run *run, ll_model **ret, ll_error *error);
 void ll_model_close(ll_model *model);
@@ -268,9 +269,10 @@ uint64_t ll_model_cached_bytes(const ll_model *model); /* [any thread] */
  * generate or job, which reports LL_LOADING first and may fail as ll_model_open does, changing nothing.
  * Waits for a step that is being computed. Returns the bytes let go; 0: they are let go already. */
 uint64_t ll_model_rest(ll_model *model); /* [any thread] */
-/* Writes the GGUF file `in` to `out` with its matrices as type ("Q4_K", "Q8_0", "BF16" …), some rows at a
- * time; vectors stay as they are. `out` is replaced at the end, or left as it was. LL_ARGUMENT: no such type,
- * or both are one file. Progress counts bytes read, in the phase LL_LOADING. */
+/* Writes the GGUF file, or the Hugging Face folder, `in` to the GGUF file `out` with its matrices as type
+ * ("Q4_K", "Q8_0", "BF16" …; NULL: as they are), some rows at a time, a folder's one tensor at a time; vectors
+ * stay as they are. `out` is replaced at the end, or left as it was. LL_ARGUMENT: no such type, or both are one
+ * file. Progress counts bytes read, in the phase LL_LOADING. */
 ll_status ll_model_quantize(const char *in, const char *out, const char *type, const ll_run *run,
                             ll_error *error);
 /* LL_UNSUPPORTED when the file is sound and no adapter that can be used. */

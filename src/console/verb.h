@@ -18,6 +18,7 @@ enum verb {
     VERB_CACHE,
     VERB_LOG,
     VERB_QUANTIZE,
+    VERB_CONVERT,
     VERB_HELP,
     VERB_COUNT
 };

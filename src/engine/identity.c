@@ -31,6 +31,8 @@ static bool add_tensor(EVP_MD_CTX *digest, const struct gguf_tensor *tensor)
                 add(digest, tensor->shape, sizeof tensor->shape);
     const unsigned char *data = tensor->data;
     uint64_t step = tensor->bytes / SAMPLES;
+    if (!data) /* of a folder opened for its metadata */
+        return good;
     if (tensor->bytes <= (uint64_t)SAMPLES * SAMPLE_BYTES)
         return good && add(digest, data, (size_t)tensor->bytes);
     for (uint64_t i = 0; good && i < SAMPLES; i++)
@@ -99,7 +101,7 @@ ll_status ll_model_get_identity(const ll_model *model, char ret[65], ll_error *e
 bool model_embedding(const ll_model *model, ll_token token, float *out)
 {
     const struct gguf_tensor *tensor = gguf_tensor_find(model_gguf(model), "token_embd.weight");
-    if (!tensor || !tensor->known || token < 0 || (uint64_t)token >= tensor->shape[1])
+    if (!tensor || !tensor->known || !tensor->data || token < 0 || (uint64_t)token >= tensor->shape[1])
         return false;
     uint64_t row = dtype_row_bytes(tensor->dtype, tensor->shape[0]);
     if (row == 0 || tensor->shape[0] != (uint64_t)model_hparams(model)->width)

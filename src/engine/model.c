@@ -19,6 +19,7 @@
 #include "base/utf8.h"
 #include "engine/engine.h"
 #include "engine/room.h"
+#include "formats/hf_folder.h"
 #include "memory/estimate.h"
 #include "model/adapter.h"
 #include "model/architecture.h"
@@ -151,6 +152,17 @@ static void unload_weights(ll_model *model)
     model->mapped = 0;
 }
 
+/* Tensors of a folder that need another layout are made now, and stay. */
+static ll_status hold_weights(ll_model *model, const ll_run *run, ll_error *error)
+{
+    for (size_t i = 0; i < gguf_tensor_count(model->gguf); i++) {
+        LL_TRY(gguf_hold(model->gguf, i, error));
+        if (run && cancel_requested(run->cancel))
+            return error_set(error, LL_CANCELLED, "model", "loading was cancelled");
+    }
+    return LL_OK;
+}
+
 static ll_status load_weights(ll_model *model, const ll_run *run, ll_error *error)
 {
     struct backend *backend = engine_backend(model->engine);
@@ -158,6 +170,7 @@ static ll_status load_weights(ll_model *model, const ll_run *run, ll_error *erro
         return error_set(error, LL_UNSUPPORTED, "adapter",
                          "adapters run on the processor so far; --device cpu puts them there");
     LL_TRY(room_check_load(model->engine, model->gguf, &model->hparams, error));
+    LL_TRY(hold_weights(model, run, error));
     LL_TRY(params_load(model->gguf, model->adapters, backend, &model->hparams, run, &model->params, error));
     LL_TRY(check_vocabulary(model, error));
     model->mapped = 0;
@@ -185,7 +198,7 @@ static ll_status load_unlocked(ll_model *model, const ll_run *run, ll_error *err
 static ll_status open_parts(ll_model *model, const char *path, const ll_model_options *options,
                             const ll_run *run, ll_error *error)
 {
-    LL_TRY(gguf_open(path, &model->gguf, error));
+    LL_TRY(model_file_open(path, &model->gguf, error));
     for (size_t i = 0; i < options->set_meta_count; i++)
         LL_TRY(gguf_override(model->gguf, options->set_meta[i], error));
     if (adapter_is(model->gguf))
@@ -319,7 +332,30 @@ void model_retain(ll_model *model)
     atomic_fetch_add(&model->references, 1);
 }
 
-static uint64_t hash_file(const struct gguf *gguf)
+/* Of a folder: its head, and the ends of every tensor. */
+static uint64_t source_fingerprint(const struct gguf *gguf)
+{
+    enum { PIECE = 1024 };
+    uint64_t hash = gguf_file_bytes(gguf);
+    for (size_t i = 0; i < gguf_value_count(gguf); i++) {
+        const struct gguf_value *value = gguf_value_at(gguf, i);
+        hash = hash_bytes(value->key.text, value->key.length, hash);
+        hash = hash_bytes(value->data, (size_t)(gguf_value_end(gguf, value) - value->data), hash);
+    }
+    for (size_t i = 0; i < gguf_tensor_count(gguf); i++) {
+        const struct gguf_tensor *tensor = gguf_tensor_at(gguf, i);
+        size_t piece = tensor->bytes < PIECE ? (size_t)tensor->bytes : PIECE;
+        hash = hash_bytes(tensor->name, strlen(tensor->name), hash);
+        hash = hash_bytes(tensor->shape, sizeof tensor->shape, hash);
+        if (!tensor->data)
+            continue;
+        hash = hash_bytes(tensor->data, piece, hash);
+        hash = hash_bytes((const char *)tensor->data + tensor->bytes - piece, piece, hash);
+    }
+    return hash;
+}
+
+static uint64_t file_fingerprint(const struct gguf *gguf)
 {
     enum { PIECES = 256, PIECE = 1024 };
     const unsigned char *bytes = gguf_bytes(gguf);
@@ -339,10 +375,11 @@ static uint64_t hash_file(const struct gguf *gguf)
 
 uint64_t model_fingerprint(const ll_model *model)
 {
-    uint64_t hash = hash_file(model->gguf);
+    uint64_t hash =
+        gguf_has_source(model->gguf) ? source_fingerprint(model->gguf) : file_fingerprint(model->gguf);
     for (size_t i = 0; i < adapters_count(model->adapters); i++) {
         float scale = adapters_scale(model->adapters, i);
-        uint64_t file = hash_file(adapters_gguf(model->adapters, i));
+        uint64_t file = file_fingerprint(adapters_gguf(model->adapters, i));
         hash = hash_bytes(&scale, sizeof scale, hash_bytes(&file, sizeof file, hash));
     }
     for (size_t i = 0; i < gguf_override_count(model->gguf); i++) {
@@ -457,7 +494,9 @@ ll_status ll_model_get_info(const ll_model *model, ll_model_info *ret)
 
 uint64_t ll_model_cached_bytes(const ll_model *model)
 {
-    return model->mapped ? machine_cached(gguf_bytes(model->gguf), (size_t)gguf_file_bytes(model->gguf)) : 0;
+    return model->mapped && !gguf_has_source(model->gguf)
+               ? machine_cached(gguf_bytes(model->gguf), (size_t)gguf_file_bytes(model->gguf))
+               : 0;
 }
 
 /* ---- rest ---- */
@@ -472,7 +511,7 @@ uint64_t ll_model_rest(ll_model *model)
         struct backend_memory_use before = {0}, after = {0};
         const struct backend *backend = engine_backend(model->engine);
         backend->table->memory_use(backend, &before);
-        bytes = (uint64_t)model->mapped;
+        bytes = gguf_has_source(model->gguf) ? 0 : (uint64_t)model->mapped; /* a folder's stay held */
         unload_weights(model);
         model->rests = true;
         backend->table->memory_use(backend, &after);
@@ -492,6 +531,8 @@ static ll_status read_again(const ll_model *model, const ll_run *run, ll_error *
     enum { PIECE = 8 << 20, PAGE = 4096 };
     const volatile unsigned char *bytes = gguf_bytes(model->gguf);
     uint64_t size = gguf_file_bytes(model->gguf);
+    if (gguf_has_source(model->gguf))
+        return LL_OK;
     for (uint64_t at = 0; at < size && model->mapped; at += PIECE) {
         ll_progress progress = {LL_LOADING, at, size, NULL};
         if (run && run->on_progress)

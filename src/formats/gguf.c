@@ -65,6 +65,44 @@ ll_status gguf_open_memory(const void *bytes, size_t size, struct gguf **ret, ll
     return finish_open(gguf, ret, error);
 }
 
+ll_status gguf_open_source(struct strbuf *head, const struct gguf_source *source, struct gguf **ret,
+                           ll_error *error)
+{
+    struct gguf *gguf = mem_new(1, sizeof *gguf);
+    if (!gguf) {
+        source->close(source->owner);
+        strbuf_fini(head);
+        return error_nomem(error, "gguf", sizeof *gguf);
+    }
+    gguf->source = *source;
+    gguf->head = *head;
+    *head = (struct strbuf){0};
+    gguf->bytes = (const unsigned char *)gguf->head.text;
+    gguf->size = gguf->head.length;
+    return finish_open(gguf, ret, error);
+}
+
+bool gguf_has_source(const struct gguf *gguf)
+{
+    return gguf->source.hold != NULL;
+}
+
+ll_status gguf_hold(struct gguf *gguf, size_t tensor, ll_error *error)
+{
+    struct gguf_tensor *held = &gguf->tensors[tensor].tensor;
+    if (!gguf->source.hold || held->data)
+        return LL_OK;
+    return gguf->source.hold(gguf->source.owner, tensor, &held->data, error);
+}
+
+void gguf_drop(struct gguf *gguf, size_t tensor)
+{
+    if (!gguf->source.hold || !gguf->tensors[tensor].tensor.data)
+        return;
+    gguf->source.drop(gguf->source.owner, tensor);
+    gguf->tensors[tensor].tensor.data = NULL;
+}
+
 /* The last of the path that fits becomes the error's place. */
 static void name_file(ll_error *error, const char *path)
 {
@@ -107,6 +145,9 @@ void gguf_close(struct gguf *gguf)
     name_index_fini(&gguf->keys);
     name_index_fini(&gguf->names);
     file_map_close(&gguf->map);
+    if (gguf->source.close)
+        gguf->source.close(gguf->source.owner);
+    strbuf_fini(&gguf->head);
     mem_free(gguf);
 }
 
@@ -132,7 +173,7 @@ const void *gguf_bytes(const struct gguf *gguf)
 
 uint64_t gguf_file_bytes(const struct gguf *gguf)
 {
-    return gguf->size;
+    return gguf->source.hold ? gguf->source.bytes : gguf->size;
 }
 
 size_t gguf_value_count(const struct gguf *gguf)

@@ -8,6 +8,7 @@
 #ifndef FORMATS_GGUF_H
 #define FORMATS_GGUF_H
 
+#include "base/strbuf.h"
 #include "longleaf.h"
 #include "tensor/dtype.h"
 
@@ -47,6 +48,22 @@ struct gguf_tensor {
 ll_status gguf_open(const char *path, struct gguf **ret, ll_error *error);
 /* The same over bytes the caller keeps alive and unchanged; for tests and fuzzing. */
 ll_status gguf_open_memory(const void *bytes, size_t size, struct gguf **ret, ll_error *error);
+/* Where the bytes of tensors come from that lie in no file as GGUF has them. */
+struct gguf_source {
+    void *owner;
+    uint64_t bytes; /* of the files that stand behind it */
+    /* The bytes of a tensor, by its place in the directory; they stay until drop. Any order, one at a time. */
+    ll_status (*hold)(void *owner, size_t tensor, const void **ret, ll_error *error);
+    void (*drop)(void *owner, size_t tensor);
+    void (*close)(void *owner);
+};
+/* head: all of a GGUF file before its tensors' data, taken over, as is the source, also on failure. */
+ll_status gguf_open_source(struct strbuf *head, const struct gguf_source *source, struct gguf **ret,
+                           ll_error *error);
+/* Whether tensors have data only between gguf_hold and gguf_drop; both do nothing for a file. */
+bool gguf_has_source(const struct gguf *gguf);
+ll_status gguf_hold(struct gguf *gguf, size_t tensor, ll_error *error);
+void gguf_drop(struct gguf *gguf, size_t tensor);
 void gguf_close(struct gguf *gguf);
 uint32_t gguf_version(const struct gguf *gguf);
 uint64_t gguf_file_bytes(const struct gguf *gguf);

@@ -34,6 +34,8 @@ struct gguf_tensor_entry {
 
 struct gguf {
     struct file_map map; /* empty when the bytes are the caller's */
+    struct gguf_source source; /* hold NULL: tensors lie in the bytes */
+    struct strbuf head;        /* of a source */
     const unsigned char *bytes;
     size_t size;
     uint32_t version;

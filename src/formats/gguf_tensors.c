@@ -194,6 +194,7 @@ ll_status gguf_read_tensors(struct gguf *gguf, struct gguf_cursor *cursor, uint6
         gguf->tensors[gguf->tensor_count++] = entry;
     }
     LL_TRY(index_names(gguf, cursor, error));
-    LL_TRY(place_tensors(gguf, cursor, error));
+    if (!gguf_has_source(gguf))
+        LL_TRY(place_tensors(gguf, cursor, error));
     return refuse_overlap(gguf, cursor, error);
 }

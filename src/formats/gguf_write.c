@@ -48,10 +48,15 @@ static void put_u64(struct strbuf *buf, uint64_t value)
     strbuf_append(buf, (const char *)&value, sizeof value);
 }
 
+static void put_string(struct strbuf *buf, struct gguf_text text)
+{
+    put_u64(buf, text.length);
+    strbuf_append(buf, text.text, text.length);
+}
+
 static void put_text(struct strbuf *buf, const char *text)
 {
-    put_u64(buf, strlen(text));
-    strbuf_puts(buf, text);
+    put_string(buf, (struct gguf_text){text, strlen(text)});
 }
 
 static void put_key(struct gguf_writer *writer, const char *key, enum gguf_type type)
@@ -97,6 +102,26 @@ void gguf_writer_texts(struct gguf_writer *writer, const char *key, const char *
     put_array(writer, key, GGUF_STRING, count);
     for (size_t i = 0; i < count; i++)
         put_text(&writer->values, texts[i]);
+}
+
+void gguf_writer_string(struct gguf_writer *writer, const char *key, struct gguf_text text)
+{
+    put_key(writer, key, GGUF_STRING);
+    put_string(&writer->values, text);
+}
+
+void gguf_writer_strings(struct gguf_writer *writer, const char *key, const struct gguf_text *texts, size_t count)
+{
+    put_array(writer, key, GGUF_STRING, count);
+    for (size_t i = 0; i < count; i++)
+        put_string(&writer->values, texts[i]);
+}
+
+void gguf_writer_bools(struct gguf_writer *writer, const char *key, const bool *values, size_t count)
+{
+    put_array(writer, key, GGUF_BOOL, count);
+    for (size_t i = 0; i < count; i++)
+        strbuf_putc(&writer->values, values[i] ? 1 : 0);
 }
 
 void gguf_writer_f32s(struct gguf_writer *writer, const char *key, const float *values, size_t count)
@@ -150,7 +175,7 @@ static void pad(struct strbuf *out, size_t start)
         strbuf_putc(out, 0);
 }
 
-void gguf_writer_finish(struct gguf_writer *writer, struct strbuf *out)
+void gguf_writer_head(struct gguf_writer *writer, struct strbuf *out)
 {
     size_t start = out->length;
     strbuf_append(out, "GGUF", 4);
@@ -160,10 +185,16 @@ void gguf_writer_finish(struct gguf_writer *writer, struct strbuf *out)
     strbuf_append(out, strbuf_text(&writer->values), writer->values.length);
     strbuf_append(out, strbuf_text(&writer->directory), writer->directory.length);
     pad(out, start);
+    if (writer->failed || writer->values.failed || writer->directory.failed)
+        out->failed = true;
+}
+
+void gguf_writer_finish(struct gguf_writer *writer, struct strbuf *out)
+{
+    size_t start = out->length;
+    gguf_writer_head(writer, out);
     for (size_t i = 0; i < writer->tensor_count; i++) {
         strbuf_append(out, writer->tensors[i].data, (size_t)writer->tensors[i].bytes);
         pad(out, start);
     }
-    if (writer->failed || writer->values.failed || writer->directory.failed)
-        out->failed = true;
 }

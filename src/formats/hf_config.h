@@ -8,6 +8,21 @@
 
 #include "base/strbuf.h"
 #include "formats/gguf.h"
+#include "formats/gguf_write.h"
+
+/* Numbers that a file keeps in a tensor; values NULL: it has none. */
+struct hf_divisors {
+    float *values;
+    uint64_t count;
+};
+
+/* What the weights must know of the shape to be laid out anew. */
+struct hf_shape {
+    uint64_t layers, width, heads, kv_heads, head_dim, ffn, experts;
+    uint64_t rotary_dim;
+};
+
+struct hf_family;
 
 struct hf_config {
     struct gguf *gguf;   /* metadata only: general.architecture and the keys of the architecture */
@@ -16,11 +31,23 @@ struct hf_config {
     enum dtype dtype; /* that the weights are stored in, as the file says; F32 when it does not */
     bool tied;        /* no output matrix of its own */
     bool attention_bias, other_bias; /* vectors beside the matrices */
+
+    const struct hf_family *family;
+    struct hf_shape shape;
+    double embedding_scale, output_scale;      /* on the embedding, and on the logits; 1 */
+    bool unit_output;                          /* rows of the output matrix are brought to length 1 */
+    bool grouped_qkv;                          /* falcon: queries, key and value of each group side by side */
+    struct hf_divisors freqs, factors_short, factors_long; /* rope_freqs, rope_factors_short, …_long */
+    int64_t bos, eos; /* token ids; -1: not said */
 };
 
 /* path: a config.json, or the folder that holds one. LL_UNSUPPORTED names a model_type that this build
  * does not run, or one whose weights are quantised in a way of their own. */
 ll_status hf_config_open(const char *path, struct hf_config *ret, ll_error *error);
+/* The same into a file that is being written: ret->gguf stays NULL. */
+ll_status hf_config_read(const char *path, struct gguf_writer *writer, struct hf_config *ret, ll_error *error);
+/* From the bytes of a config.json; for fuzzing. */
+ll_status hf_config_parse(const char *text, size_t length, struct hf_config *ret, ll_error *error);
 void hf_config_close(struct hf_config *config);
 
 #endif

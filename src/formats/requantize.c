@@ -43,12 +43,28 @@ ll_status requantize_type(const char *name, enum dtype *ret, ll_error *error)
                      shown);
 }
 
-static uint32_t file_type(enum dtype type)
+/* The type of most bytes: what a file is called by. */
+static enum dtype main_type(const struct gguf *gguf)
 {
-    size_t i = 0;
-    while (targets[i].dtype != type)
-        i++;
-    return targets[i].file_type;
+    uint64_t bytes[DT_COUNT] = {0};
+    int best = DT_F32;
+    for (size_t i = 0; i < gguf_tensor_count(gguf); i++)
+        bytes[gguf_tensor_at(gguf, i)->dtype] += gguf_tensor_at(gguf, i)->bytes;
+    for (int i = 0; i < DT_COUNT; i++)
+        if (bytes[i] > bytes[best])
+            best = i;
+    return (enum dtype)best;
+}
+
+/* 1024: GGUF has no number for such a mixture. */
+static uint32_t file_type(const struct gguf *gguf, enum dtype type)
+{
+    if (type == REQUANTIZE_KEEP)
+        type = main_type(gguf);
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
+        if (targets[i].dtype == type)
+            return targets[i].file_type;
+    return 1024;
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -60,6 +76,8 @@ static bool ends_with(const char *text, const char *end)
 /* Vectors, routers of experts and what is no weight stay; see the header for the rest. */
 static enum dtype choose_type(const struct gguf_tensor *tensor, enum dtype type)
 {
+    if (type == REQUANTIZE_KEEP)
+        return tensor->dtype;
     bool matrix = tensor->dims >= 2 && tensor->shape[1] > 1 && ends_with(tensor->name, ".weight");
     if (!matrix || ends_with(tensor->name, "ffn_gate_inp.weight") || ends_with(tensor->name, "_norm.weight"))
         return tensor->dtype;
@@ -74,7 +92,7 @@ static enum dtype choose_type(const struct gguf_tensor *tensor, enum dtype type)
 /* ---- the head ---- */
 
 struct writer {
-    const struct gguf *gguf;
+    struct gguf *gguf;
     struct file_writer sink;
     uint64_t alignment;
     struct workers *workers;
@@ -116,7 +134,7 @@ static void put_values(struct strbuf *out, const struct gguf *gguf, enum dtype t
         if (!gguf_text_equals(value->key, type_key) && !gguf_text_equals(value->key, version_key))
             copy_value(out, gguf, value);
     }
-    put_number(out, type_key, file_type(type));
+    put_number(out, type_key, file_type(gguf, type));
     put_number(out, version_key, 2);
 }
 
@@ -259,7 +277,11 @@ static ll_status write_tensors(struct writer *writer, enum dtype type)
         enum dtype chosen = choose_type(tensor, type);
         uint64_t bytes = dtype_row_bytes(chosen, tensor->shape[0]) * tensor_rows_of(tensor);
         uint64_t rest = (writer->alignment - bytes % writer->alignment) % writer->alignment;
-        LL_TRY(chosen == tensor->dtype ? write_copy(writer, tensor) : write_turned(writer, tensor, chosen));
+        LL_TRY(gguf_hold(writer->gguf, i, writer->error));
+        ll_status status =
+            chosen == tensor->dtype ? write_copy(writer, tensor) : write_turned(writer, tensor, chosen);
+        gguf_drop(writer->gguf, i);
+        LL_TRY(status);
         for (uint64_t size; rest > 0; rest -= size) {
             size = rest < sizeof zeros ? rest : sizeof zeros;
             LL_TRY(file_writer_put(&writer->sink, zeros, (size_t)size, writer->error));
@@ -281,7 +303,7 @@ static ll_status check_types(const struct gguf *gguf, ll_error *error)
     return LL_OK;
 }
 
-ll_status requantize(const struct gguf *gguf, const char *path, enum dtype type, struct workers *workers,
+ll_status requantize(struct gguf *gguf, const char *path, enum dtype type, struct workers *workers,
                      const ll_run *run, ll_error *error)
 {
     struct writer writer = {

@@ -16,7 +16,7 @@
 struct loader {
     const struct gguf *gguf;
     struct adapters *adapters;
-    struct backend *backend;
+    struct backend *backend; /* NULL: only checked */
     struct model_hparams *hparams;
     struct model_params *params;
     const ll_run *run;
@@ -69,7 +69,9 @@ static const struct gguf_tensor *find(struct loader *l, enum need need, const ch
     }
     const struct gguf_tensor *tensor = gguf_tensor_at(l->gguf, index);
     l->used[index] = true;
-    if (!tensor->known || !l->backend->table->supports_weight(l->backend, tensor->dtype)) {
+    bool supported =
+        tensor->known && (!l->backend || l->backend->table->supports_weight(l->backend, tensor->dtype));
+    if (!supported) {
         const char *type = dtype_gguf_name(tensor->type_number);
         *status = error_set(l->error, LL_UNSUPPORTED, "model",
                             "the tensor %s has type %s (%u), which is not supported", name,
@@ -118,6 +120,8 @@ static ll_status load_matrix(struct loader *l, enum need need, const char *name,
     if (!tensor)
         return status;
     LL_TRY(check_shape(l, tensor, rows, cols));
+    if (!l->backend)
+        return LL_OK;
     struct tensor matrix = {.dtype = tensor->dtype,
                             .rows = rows,
                             .cols = cols,
@@ -146,6 +150,8 @@ static ll_status read_vector(struct loader *l, enum need need, const char *name,
     if (!tensor)
         return status;
     LL_TRY(check_shape(l, tensor, 1, count));
+    if (!l->backend)
+        return LL_OK;
     *ret = mem_new((size_t)count, sizeof **ret);
     if (!*ret)
         return error_nomem(l->error, "model", (size_t)count * sizeof **ret);
@@ -323,6 +329,8 @@ static ll_status make_set(struct loader *l, int from, enum need need, const char
     float *divisors = NULL;
     if (divisors_name)
         LL_TRY(read_divisors(l, need, divisors_name, pairs, &divisors));
+    if (!l->backend)
+        return LL_OK;
     float *values = mem_new((size_t)pairs, sizeof *values);
     ll_status status = values ? LL_OK : error_nomem(l->error, "model", (size_t)pairs * sizeof *values);
     if (status == LL_OK) {
@@ -350,6 +358,8 @@ static ll_status make_rotary(struct loader *l)
 static ll_status make_slopes(struct loader *l)
 {
     const struct model_hparams *h = l->hparams;
+    if (!l->backend)
+        return LL_OK;
     float values[4096]; /* hparams.c allows no more heads */
     const float *given = h->slopes;
     l->params->slopes = mem_new((size_t)h->layers, sizeof *l->params->slopes);
@@ -431,6 +441,17 @@ static ll_status load_all(struct loader *l)
         LL_TRY(make_slopes(l));
     LL_TRY(adapters_refuse_unused(l->adapters, l->error));
     return refuse_unused(l);
+}
+
+ll_status params_check(const struct gguf *gguf, struct model_hparams *hparams, ll_error *error)
+{
+    struct model_params params = {0};
+    struct loader loader = {
+        .gguf = gguf, .hparams = hparams, .params = &params, .vector_scale = 1.0f, .error = error};
+    ll_status status = load_all(&loader);
+    mem_free(loader.used);
+    params_fini(&params);
+    return status;
 }
 
 ll_status params_load(const struct gguf *gguf, struct adapters *adapters, struct backend *backend,

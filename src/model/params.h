@@ -61,6 +61,8 @@ struct model_params {
 ll_status params_load(const struct gguf *gguf, struct adapters *adapters, struct backend *backend,
                       struct model_hparams *hparams, const ll_run *run, struct model_params *ret,
                       ll_error *error);
+/* The same checks without reading a weight: names, shapes and types, no device. Sets hparams->vocabulary. */
+ll_status params_check(const struct gguf *gguf, struct model_hparams *hparams, ll_error *error);
 void params_fini(struct model_params *params);
 
 #endif

@@ -120,6 +120,24 @@ refused 5 'broken.gguf' "what is no model is refused" longleaf quantize broken.g
 test ! -e x.gguf
 tap_case $? "and nothing is left behind"
 
+# ---- convert, and folders as models ----
+folder=$top_srcdir/tests/vectors/hf/llama
+ends 0 "a Hugging Face folder is written as a GGUF file" longleaf convert "$folder" llama.gguf
+ends 0 "and as one of a smaller type" longleaf convert "$folder" llama-q8.gguf Q8_0
+longleaf run -m ./llama.gguf -p 'hello there' -n 6 --raw --ignore-eos > from-file
+ends 0 "a folder is a model, too" longleaf run -m "$folder" -p 'hello there' -n 6 --raw --ignore-eos
+cmp -s out from-file
+tap_case $? "and answers as the file does"
+refused 2 'is a file' "a file is no folder to convert" longleaf convert llama.gguf x.gguf
+mkdir -p empty half
+refused 5 'empty' "an empty folder is no model" longleaf convert empty x.gguf
+cp "$folder"/config.json "$folder"/tokenizer.json half/
+refused 5 'model.safetensors' "a folder without weights is none" longleaf convert half x.gguf
+head -c 20000 "$folder/model.safetensors" > half/model.safetensors
+refused 5 'incomplete' "a download that ended early is told" longleaf convert half x.gguf
+test ! -e x.gguf
+tap_case $? "and nothing is left behind"
+
 # ---- sum and pipes ----
 awk 'BEGIN { for (i = 1; i <= 400; i++)
     printf "Harbour number %d keeps lantern %d and bell %d for the ships of the strait in winter.\n\n", i, i * 7, i * 13 }' > long.txt

@@ -1,0 +1,275 @@
+/* Hugging Face folders of every family: loaded, converted, tokenised and quantised.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * tests/vectors/make_folders.py wrote the folders, the logits (transformers in double precision) and the token
+ * ids (the tokenizers library). Distances are shares of the logits' range. */
+#include "longleaf.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "engine/vector_file.h"
+
+#define BOUND_EXACT 2e-6
+#define BOUND_QUANTISED 2e-1 /* Q8_0; seen: 5e-3, and 1.3e-1 where scores are steep (phi3) */
+
+static ll_engine *engines[2]; /* plain loops, kernels */
+
+static void check(ll_status status, const ll_error *error)
+{
+    if (status != LL_OK)
+        fail_msg("%s: %s: %s", ll_status_name(status), error->where, error->text);
+}
+
+static int open_engines(void **state)
+{
+    static const char *const devices[] = {"reference", "cpu"};
+    ll_error error;
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        ll_engine_options options;
+        ll_engine_options_init(&options);
+        options.device = devices[i];
+        options.threads = 2;
+        check(ll_engine_open(&options, &engines[i], &error), &error);
+    }
+    return 0;
+}
+
+static int close_engines(void **state)
+{
+    (void)state;
+    ll_engine_close(engines[0]);
+    ll_engine_close(engines[1]);
+    return 0;
+}
+
+static const char *folder_of(const char *name)
+{
+    char inside[160];
+    snprintf(inside, sizeof inside, "hf/%s", name);
+    return vector_path(inside, "");
+}
+
+static struct vector_file *expected_of(const char *name)
+{
+    char inside[160];
+    snprintf(inside, sizeof inside, "hf/%s/expected", name);
+    return vector_file_open(inside);
+}
+
+static ll_model *open_model(int engine, const char *path)
+{
+    ll_model *model;
+    ll_error error;
+    check(ll_model_open(engines[engine], path, NULL, NULL, &model, &error), &error);
+    return model;
+}
+
+/* All logits of the file's sequences, one after the other, with F32 keys and values. */
+static float *logits_of(ll_model *model, const struct vector_file *file)
+{
+    ll_session_options options;
+    ll_session *session;
+    ll_error error;
+    size_t rows = 0, width;
+    for (size_t i = 0; i < file->sequence_count; i++)
+        rows += file->sequences[i].row_count;
+    float *ret = calloc(rows * file->vocabulary, sizeof *ret), *at = ret;
+    assert_non_null(ret);
+    ll_session_options_init(&options);
+    options.context = 256;
+    options.cache_type = LL_F32;
+    check(ll_session_open(model, &options, &session, &error), &error);
+    for (size_t i = 0; i < file->sequence_count; i++)
+        for (size_t r = 0; r < file->sequences[i].row_count; r++, at += file->vocabulary) {
+            const struct vector_sequence *sequence = &file->sequences[i];
+            check(ll_session_sync(session, sequence->tokens, sequence->rows[r] + 1, NULL, &error), &error);
+            const float *logits = ll_session_logits(session, &width);
+            assert_int_equal(width, file->vocabulary);
+            memcpy(at, logits, width * sizeof *at);
+        }
+    ll_session_close(session);
+    return ret;
+}
+
+static double worst(const struct vector_file *file, const float *seen)
+{
+    double worst = 0;
+    for (size_t i = 0; i < file->sequence_count; i++)
+        for (size_t r = 0; r < file->sequences[i].row_count; r++, seen += file->vocabulary) {
+            double distance =
+                vector_distance(seen, file->sequences[i].logits + r * file->vocabulary, file->vocabulary);
+            worst = distance > worst ? distance : worst;
+        }
+    return worst;
+}
+
+/* A name that nobody else has; removed by the caller. */
+static void temporary_path(char path[64])
+{
+    strcpy(path, "/tmp/longleaf-folder-XXXXXX");
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+}
+
+static double distance_at(int engine, const char *path, const struct vector_file *file)
+{
+    ll_model *model = open_model(engine, path);
+    float *seen = logits_of(model, file);
+    double distance = worst(file, seen);
+    free(seen);
+    ll_model_close(model);
+    return distance;
+}
+
+static void a_folder_gives_the_logits_of_its_family(void **state)
+{
+    const char *name = *state;
+    struct vector_file *file = expected_of(name);
+    double plain = distance_at(0, folder_of(name), file), fast = distance_at(1, folder_of(name), file);
+    printf("# folder %s: logits %.1e and %.1e\n", name, plain, fast);
+    assert_true(plain <= BOUND_EXACT);
+    assert_true(fast <= BOUND_EXACT);
+    vector_file_close(file);
+}
+
+static void what_is_converted_gives_the_same_bits(void **state)
+{
+    const char *name = *state;
+    struct vector_file *file = expected_of(name);
+    char path[64];
+    ll_error error;
+    temporary_path(path);
+    check(ll_model_quantize(folder_of(name), path, NULL, NULL, &error), &error);
+    ll_model *folder = open_model(1, folder_of(name)), *converted = open_model(1, path);
+    float *from_folder = logits_of(folder, file), *from_file = logits_of(converted, file);
+    size_t rows = 0;
+    for (size_t i = 0; i < file->sequence_count; i++)
+        rows += file->sequences[i].row_count;
+    assert_memory_equal(from_folder, from_file, rows * file->vocabulary * sizeof(float));
+    printf("# convert %s: logits %.1e\n", name, worst(file, from_file));
+    assert_int_equal(ll_model_tensor_count(folder), ll_model_tensor_count(converted));
+    free(from_folder);
+    free(from_file);
+    ll_model_close(folder);
+    ll_model_close(converted);
+    unlink(path);
+    vector_file_close(file);
+}
+
+static void what_is_quantised_stays_close(void **state)
+{
+    const char *name = *state;
+    struct vector_file *file = expected_of(name);
+    char path[64];
+    ll_error error;
+    temporary_path(path);
+    check(ll_model_quantize(folder_of(name), path, "Q8_0", NULL, &error), &error);
+    double distance = distance_at(0, path, file);
+    printf("# quantize %s: logits %.1e\n", name, distance);
+    assert_true(distance <= BOUND_QUANTISED);
+    unlink(path);
+    vector_file_close(file);
+}
+
+/* ---- tokens ---- */
+
+static size_t read_hex(const char *text, size_t digits, char *out)
+{
+    for (size_t i = 0; i < digits / 2; i++) {
+        unsigned byte;
+        assert_int_equal(sscanf(text + 2 * i, "%2x", &byte), 1);
+        out[i] = (char)byte;
+    }
+    return digits / 2;
+}
+
+/* One line: the text in hexadecimal, a colon, the ids. */
+static void expect_ids(const ll_model *model, char *line, size_t number)
+{
+    static char text[1 << 14];
+    static ll_token seen[1 << 14];
+    ll_error error;
+    char *colon = strchr(line, ':');
+    assert_non_null(colon);
+    size_t length = read_hex(line, (size_t)(colon - line), text), count, at = 0;
+    check(ll_tokenize(model, text, length, true, true, seen, sizeof seen / sizeof *seen, &count, &error), &error);
+    for (char *next = colon + 1, *end;; next = end, at++) {
+        long id = strtol(next, &end, 10);
+        if (end == next)
+            break;
+        if (at >= count || seen[at] != id)
+            fail_msg("line %zu: id %zu is %d of %zu, not %ld", number, at, at < count ? seen[at] : -1, count, id);
+    }
+    assert_int_equal(at, count);
+}
+
+static void the_tokenizer_gives_the_ids_of_its_library(void **state)
+{
+    const char *name = *state;
+    char inside[160], line[1 << 15];
+    size_t lines = 0;
+    ll_model *model = open_model(1, folder_of(name));
+    snprintf(inside, sizeof inside, "hf/%s/ids", name);
+    FILE *in = fopen(vector_path(inside, ".txt"), "r");
+    assert_non_null(in);
+    while (fgets(line, sizeof line, in))
+        expect_ids(model, line, ++lines);
+    fclose(in);
+    assert_true(lines > 20);
+    printf("# tokens %s: %zu texts equal\n", name, lines);
+    ll_model_close(model);
+}
+
+static void the_chat_template_is_the_folders(void **state)
+{
+    static const char expected[] = "<|start|>user\nhello<|end|>\n";
+    ll_message message = {"user", "hello", 5};
+    char out[256];
+    size_t length;
+    ll_error error;
+    ll_model *model = open_model(1, folder_of(*state));
+    check(ll_chat_render(model, &message, 1, false, out, sizeof out, &length, &error), &error);
+    assert_in_range(length, sizeof expected - 1, sizeof expected + 2); /* BOS may be written before it */
+    assert_memory_equal(out + length - (sizeof expected - 1), expected, sizeof expected - 1);
+    printf("# template %s: equal\n", (const char *)*state);
+    ll_model_close(model);
+}
+
+#define FAMILIES 18
+
+static char families[FAMILIES][16] = {"llama",   "mistral",    "qwen2",  "qwen3",     "gemma2", "gemma3",
+                                      "phi3",    "smollm3",    "olmo2",  "granite",   "bloom",  "mpt",
+                                      "falcon",  "starcoder2", "refact", "falcon-rw", "jais",   "baichuan"};
+
+static const struct {
+    const char *name;
+    CMUnitTestFunction run;
+} checks[] = {
+    {"a folder gives the logits of its family", a_folder_gives_the_logits_of_its_family},
+    {"what is converted gives the same bits", what_is_converted_gives_the_same_bits},
+    {"what is quantised stays close", what_is_quantised_stays_close},
+    {"the tokenizer gives the ids of its library", the_tokenizer_gives_the_ids_of_its_library},
+    {"the chat template is the folder's", the_chat_template_is_the_folders},
+};
+#define CHECKS (sizeof checks / sizeof *checks)
+
+int main(void)
+{
+    static struct CMUnitTest tests[FAMILIES * CHECKS];
+    static char names[FAMILIES * CHECKS][80];
+    for (size_t i = 0; i < FAMILIES * CHECKS; i++) {
+        snprintf(names[i], sizeof names[i], "%s: %s", families[i / CHECKS], checks[i % CHECKS].name);
+        tests[i].name = names[i];
+        tests[i].test_func = checks[i % CHECKS].run;
+        tests[i].initial_state = families[i / CHECKS];
+    }
+    return cmocka_run_group_tests(tests, open_engines, close_engines);
+}
