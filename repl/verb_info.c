@@ -1,5 +1,7 @@
 /* info: what a model file is, what this machine offers, where each setting comes from.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
 #include "console/escape.h"
 #include "console/human.h"
 #include "console/modelpath.h"
@@ -121,6 +123,129 @@ static json_t *meta_json(const ll_model *model)
     return metadata;
 }
 
+/* ---- what it takes, from the file's metadata ---- */
+
+enum { CONTEXTS = 5 };
+
+/* Common contexts up to the trained one, which comes last; how many. */
+static size_t contexts_of(const ll_model_info *info, size_t out[CONTEXTS])
+{
+    static const size_t common[CONTEXTS - 1] = {2048, 8192, 32768, 131072};
+    size_t count = 0;
+    for (size_t i = 0; i < CONTEXTS - 1; i++)
+        if (common[i] < info->trained_context)
+            out[count++] = common[i];
+    out[count++] = info->trained_context;
+    return count;
+}
+
+static uint64_t need_of(const ll_blueprint *blueprint, const struct program *program, size_t context)
+{
+    ll_need_options options;
+    ll_need need;
+    ll_error error;
+    ll_need_options_init(&options);
+    options.context = context;
+    options.threads = (int)settings_count(&program->settings, OPTION_THREADS, 0);
+    return ll_blueprint_need(blueprint, &options, &need, &error) == LL_OK ? need.total : 0;
+}
+
+static json_t *types_json(const ll_blueprint *blueprint)
+{
+    json_t *types = json_array();
+    for (size_t i = 0; i < ll_blueprint_type_count(blueprint); i++) {
+        ll_weight_type type;
+        json_t *row = json_object();
+        if (ll_blueprint_get_type(blueprint, i, &type) == LL_OK) {
+            json_put_string(row, "type", type.name);
+            json_put_count(row, "tensors", type.tensors);
+            json_put_count(row, "parameters", type.parameters);
+            json_put_count(row, "bytes", type.bytes);
+        }
+        json_array_append_new(types, row);
+    }
+    return types;
+}
+
+static json_t *needs_json(const ll_blueprint *blueprint, const struct program *program,
+                          const ll_model_info *info)
+{
+    size_t contexts[CONTEXTS], count = contexts_of(info, contexts);
+    json_t *needs = json_array();
+    for (size_t i = 0; i < count; i++) {
+        json_t *row = json_object();
+        json_put_count(row, "context", contexts[i]);
+        json_put_count(row, "bytes", need_of(blueprint, program, contexts[i]));
+        json_array_append_new(needs, row);
+    }
+    return needs;
+}
+
+static void print_blueprint(struct program *program, const struct work *work)
+{
+    size_t contexts[CONTEXTS], count = contexts_of(&work->info, contexts);
+    struct output *output = &program->output;
+    ll_blueprint *blueprint = NULL;
+    ll_error error;
+    if (ll_blueprint_open(text_string(&work->path), &blueprint, &error) != LL_OK)
+        return; /* what opening has accepted, but by an override */
+    for (size_t i = 0; i < ll_blueprint_type_count(blueprint); i++) {
+        ll_weight_type type;
+        if (ll_blueprint_get_type(blueprint, i, &type) == LL_OK)
+            output_printf(output, "%-13s %zu tensors in %s, %s\n", i ? "" : "tensors", type.tensors,
+                          type.name, human_bytes(type.bytes).text);
+    }
+    for (size_t i = 0; i < count; i++)
+        output_printf(output, "%-13s %s with a context of %s tokens\n", i ? "" : "memory",
+                      human_bytes(need_of(blueprint, program, contexts[i])).text,
+                      human_count(contexts[i]).text);
+    ll_blueprint_close(blueprint);
+}
+
+static void add_blueprint(json_t *object, const struct program *program, const struct work *work)
+{
+    ll_blueprint *blueprint = NULL;
+    ll_error error;
+    if (ll_blueprint_open(text_string(&work->path), &blueprint, &error) != LL_OK)
+        return;
+    json_object_set_new(object, "types", types_json(blueprint));
+    json_object_set_new(object, "memory", needs_json(blueprint, program, &work->info));
+    ll_blueprint_close(blueprint);
+}
+
+/* ---- special tokens ---- */
+
+static const char *const specials[] = {"bos", "eos", "unknown", "padding"};
+
+/* The id as the file writes it, or NULL. */
+static const char *special_id(const ll_model *model, const char *name)
+{
+    struct text key = {0};
+    const char *found = NULL;
+    text_printf(&key, "tokenizer.ggml.%s_token_id", name);
+    for (size_t i = 0; i < ll_model_meta_count(model) && !found; i++) {
+        ll_meta meta;
+        if (ll_model_get_meta(model, i, &meta) == LL_OK && strcmp(meta.key, text_string(&key)) == 0)
+            found = meta.value;
+    }
+    text_fini(&key);
+    return found;
+}
+
+static void print_specials(struct output *output, const ll_model *model)
+{
+    const char *before = "special       ";
+    for (size_t i = 0; i < sizeof specials / sizeof *specials; i++) {
+        const char *id = special_id(model, specials[i]);
+        if (!id)
+            continue;
+        output_printf(output, "%s%s %s", before, specials[i], id);
+        before = ", ";
+    }
+    if (*before == ',')
+        output_puts(output, "\n");
+}
+
 static json_t *model_json(const struct program *program, const struct work *work)
 {
     const ll_model_info *info = &work->info;
@@ -143,6 +268,12 @@ static json_t *model_json(const struct program *program, const struct work *work
     json_put_count(object, "head_size", info->head_size);
     json_put_count(object, "sliding_window", info->sliding_window);
     json_put_count(object, "cache_bytes_per_token", info->cache_bytes_per_token);
+    json_t *special = json_object();
+    for (size_t i = 0; i < sizeof specials / sizeof *specials; i++)
+        if (special_id(work->model, specials[i]))
+            json_put_string(special, specials[i], special_id(work->model, specials[i]));
+    json_object_set_new(object, "special_tokens", special);
+    add_blueprint(object, program, work);
     json_object_set_new(object, "devices", devices_json(work->engine));
     if (settings_flag(&program->settings, OPTION_META))
         json_object_set_new(object, "metadata", meta_json(work->model));
@@ -283,6 +414,8 @@ int verb_info(struct program *program)
         json_print(&program->output, model_json(program, &work), JSON_INDENT(2));
     } else if (!code) {
         print_model(&program->output, &work);
+        print_specials(&program->output, work.model);
+        print_blueprint(program, &work);
         print_devices(&program->output, work.engine);
         print_lists(program, work.model);
     }

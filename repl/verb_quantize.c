@@ -33,11 +33,11 @@ static int rewrite_model(struct program *program, const char *words)
         return LEAVE_USAGE;
     }
     if (status != LL_OK)
-        return program_fail(
-            program,
-            status == LL_FORMAT || status == LL_UNSUPPORTED || status == LL_NOT_FOUND ? CONCERN_MODEL
-                                                                                      : CONCERN_WORK,
-            &error);
+        return program_fail(program,
+                            status == LL_FORMAT || status == LL_UNSUPPORTED || status == LL_NOT_FOUND
+                                ? CONCERN_MODEL
+                                : CONCERN_WORK,
+                            &error);
     return LEAVE_OK;
 }
 
@@ -52,7 +52,8 @@ int verb_quantize(struct program *program)
         output_printf(&program->output, "%s: %s\n", out, human_bytes(after).text);
         return LEAVE_OK;
     }
-    output_printf(&program->output, "%s: %s, was %s\n", out, human_bytes(after).text, human_bytes(before).text);
+    output_printf(&program->output, "%s: %s, was %s\n", out, human_bytes(after).text,
+                  human_bytes(before).text);
     if (after > before)
         say_error("%s is larger than what it was made of: %s holds no more than the weights had", out, type);
     return LEAVE_OK;
@@ -62,7 +63,8 @@ int verb_convert(struct program *program)
 {
     const char *in = program->operands[0], *out = program->operands[1];
     if (size_of(in) > 0) {
-        say_error("%s is a file; convert takes the folder of a Hugging Face model, and quantize a GGUF file", in);
+        say_error("%s is a file; convert takes the folder of a Hugging Face model, and quantize a GGUF file",
+                  in);
         return LEAVE_USAGE;
     }
     if (is_folder(out)) {

@@ -24,6 +24,7 @@ int verb_cache(struct program *program);
 int verb_log(struct program *program);
 int verb_quantize(struct program *program);
 int verb_convert(struct program *program);
+int verb_check(struct program *program);
 int verb_help(struct program *program);
 
 #endif

@@ -7,6 +7,7 @@
 #include "console/adapters.h"
 #include "console/human.h"
 #include "console/modelpath.h"
+#include "console/positions.h"
 #include "console/sampling.h"
 #include "repl/say.h"
 #include "repl/signals.h"
@@ -68,12 +69,17 @@ static int model_open(struct work *work, struct program *program, enum work_dept
 {
     ll_model_options options;
     ll_model_options_init(&options);
-    const struct setting *meta = &program->settings.values[OPTION_SET_META];
+    struct meta_list meta;
+    if (!positions_meta(&program->settings, &meta)) {
+        say_error("out of memory");
+        return LEAVE_MEMORY;
+    }
     options.metadata_only = depth == WORK_METADATA;
-    options.set_meta = (const char *const *)meta->items;
-    options.set_meta_count = meta->item_count;
+    options.set_meta = (const char *const *)meta.items;
+    options.set_meta_count = meta.count;
     struct adapter_list adapters;
     if (!adapters_of(&program->settings, &adapters)) {
+        meta_list_fini(&meta);
         say_error("no memory for the names of adapters");
         return LEAVE_MEMORY;
     }
@@ -85,6 +91,7 @@ static int model_open(struct work *work, struct program *program, enum work_dept
     ll_status status =
         ll_model_open(work->engine, text_string(&work->path), &options, &run, &work->model, &error);
     adapters_fini(&adapters);
+    meta_list_fini(&meta);
     if (status != LL_OK)
         return program_fail(program, error.status == LL_ARGUMENT ? CONCERN_WORK : CONCERN_MODEL, &error);
     work->load_seconds = human_clock() - began;

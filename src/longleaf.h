@@ -215,8 +215,8 @@ typedef struct ll_adapter { /* a GGUF file with low-rank changes to a model, put
 typedef struct ll_model_options {
     size_t size;
     bool metadata_only; /* no device memory, no tensors read: for info and tokens */
-    const char *const *set_meta; /* [set_meta_count] "key=type:value" in place of what the file says; */
-    size_t set_meta_count;       /* types are u32, i32, f32, bool and str */
+    const char *const *set_meta; /* [set_meta_count] "key=type:value" in place of what the file says; types */
+    size_t set_meta_count;       /* are u32, i32, f32, bool and str; "*.key" is one of the architecture */
     const ll_adapter *adapters;  /* [adapter_count], one over the other */
     size_t adapter_count;
 } ll_model_options;
@@ -258,6 +258,9 @@ void ll_model_options_init(ll_model_options *options);
 ll_status ll_model_open(ll_engine *engine, const char *path, const ll_model_options *options,
                         const ll_run *run, ll_model **ret, ll_error *error);
 void ll_model_close(ll_model *model);
+/* Whether a file, or such a folder, is sound and one that this build runs: all that opening looks at but the
+ * values of the weights, in milliseconds and without an engine. ret may be NULL; see ll_model_get_info. */
+ll_status ll_model_check(const char *path, ll_model_info *ret, ll_error *error);
 ll_status ll_model_get_info(const ll_model *model, ll_model_info *ret);
 /* 64 hexadecimal digits: models with equal ones on equal backends give equal answers. Reads a few MiB. */
 ll_status ll_model_get_identity(const ll_model *model, char ret[65], ll_error *error);
@@ -270,9 +273,9 @@ uint64_t ll_model_cached_bytes(const ll_model *model); /* [any thread] */
  * Waits for a step that is being computed. Returns the bytes let go; 0: they are let go already. */
 uint64_t ll_model_rest(ll_model *model); /* [any thread] */
 /* Writes the GGUF file, or the Hugging Face folder, `in` to the GGUF file `out` with its matrices as type
- * ("Q4_K", "Q8_0", "BF16" …; NULL: as they are), some rows at a time, a folder's one tensor at a time; vectors
- * stay as they are. `out` is replaced at the end, or left as it was. LL_ARGUMENT: no such type, or both are one
- * file. Progress counts bytes read, in the phase LL_LOADING. */
+ * ("Q4_K", "Q8_0", "BF16" …; NULL: as they are), some rows at a time, a folder's one tensor at a time;
+ * vectors stay as they are. `out` is replaced at the end, or left as it was. LL_ARGUMENT: no such type, or
+ * both are one file. Progress counts bytes read, in the phase LL_LOADING. */
 ll_status ll_model_quantize(const char *in, const char *out, const char *type, const ll_run *run,
                             ll_error *error);
 /* LL_UNSUPPORTED when the file is sound and no adapter that can be used. */

@@ -79,6 +79,21 @@ struct backend_attention {       /* softmax over the keys a query may see */
     float reach;                 /* greatest softmax share that may be skipped; 0: nothing skipped */
 };
 
+/* A feed-forward part of several, of which each row is given `used`: those of the greatest scores. The
+ * matrices of all experts lie one below the other. Scratch is the caller's: as many rows as the input has. */
+struct backend_experts {
+    const struct tensor *router;    /* [experts, width] */
+    const struct tensor *gate, *up; /* [experts·ffn, width] */
+    const struct tensor *down;      /* [experts·width, ffn] */
+    int experts, used;
+    bool normalise; /* the shares of those chosen sum to 1; else they are shares among all */
+    float scale;    /* on the shares */
+    enum backend_activation activation;
+    struct tensor *scores;              /* scratch: [rows, experts] F32 */
+    struct tensor *gathered, *result;   /* scratch: [rows, width] */
+    struct tensor *gate_rows, *up_rows; /* scratch: [rows, ffn] */
+};
+
 struct backend_memory_use {
     uint64_t total, free; /* the device's; the host's are those of its container where that has less */
     uint64_t limit;       /* of that container; 0: none */
@@ -160,6 +175,10 @@ struct backend_table {
     /* out = f(gate) · up, or f(gate) when up is NULL. out may be gate or up. */
     void (*activate)(struct backend *, enum backend_activation kind, const struct tensor *gate,
                      const struct tensor *up, struct tensor *out);
+    /* out = the sum of the chosen experts' f(gate) · up through down, by their shares. Not in place. NULL:
+     * models with experts cannot run here. */
+    void (*experts)(struct backend *, const struct backend_experts *experts, const struct tensor *in,
+                    struct tensor *out);
     void (*add)(struct backend *, const struct tensor *a, const struct tensor *b,
                 struct tensor *out);                                  /* out may be a */
     void (*clamp)(struct backend *, struct tensor *x, float limit);   /* to ±limit */

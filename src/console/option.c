@@ -17,11 +17,12 @@
 #define BENCH VERB_BIT(VERB_BENCH)
 #define LOG VERB_BIT(VERB_LOG)
 #define MODELS VERB_BIT(VERB_MODELS)
+#define CHECK VERB_BIT(VERB_CHECK)
 #define ALL (VERB_BIT(VERB_COUNT) - 1)
 #define GENERATES (CHAT | SUM | ASK | RUN)
 #define COMPUTES (GENERATES | PPL | BENCH)
 #define READS (CHAT | SUM | ASK | TEXT | TOKENS | PPL)
-#define ANSWERS (SUM | ASK | CACHE | RUN | TEXT | TOKENS | INFO | PLAN | PPL | BENCH | MODELS | LOG)
+#define ANSWERS (SUM | ASK | CACHE | RUN | TEXT | TOKENS | INFO | PLAN | PPL | BENCH | MODELS | LOG | CHECK)
 
 #define FLAG OPTION_IS_FLAG, NULL, NULL, NULL, 0, 0
 #define TEXT_OF(argument, fallback) OPTION_IS_TEXT, argument, fallback, NULL, 0, 0
@@ -33,6 +34,7 @@
 #define ANYWHERE false
 
 static const char *const kv_types[] = {"f32", "f16", "bf16", "q8_0", NULL};
+static const char *const scalings[] = {"none", "linear", "yarn", "longrope", "llama3", NULL};
 static const char *const precisions[] = {"stored", "f32", "f16", "bf16", "8bit", "4bit", NULL};
 static const char *const methods[] = {"auto", "whole", "select", "tree", "refine", "extractive", NULL};
 static const char *const lengths[] = {"short", "medium", "long", NULL};
@@ -176,6 +178,23 @@ static const struct option_row rows[OPTION_COUNT] = {
                          COMPUTES | TOKENS | INFO,
                          "put this in place of the model file's own metadata; types are u32, i32, f32, "
                          "bool and str; may be given several times"},
+    [OPTION_ROPE_SCALING] = {"rope-scaling", 0, CHOICE_OF("TYPE", NULL, scalings), ANYWHERE,
+                             COMPUTES | TOKENS | INFO,
+                             "scale rotary positions this way, whatever the model file says"},
+    [OPTION_ROPE_FACTOR] = {"rope-factor", 0, NUMBER_OF(NULL, 0.001, 100000), ANYWHERE,
+                            COMPUTES | TOKENS | INFO,
+                            "how many times longer a context the rotary scaling is for"},
+    [OPTION_ROPE_BASE] = {"rope-base", 0, NUMBER_OF(NULL, 1, 1e12), ANYWHERE, COMPUTES | TOKENS | INFO,
+                          "the base of the rotary angles"},
+    [OPTION_ROPE_ORIGINAL] = {"rope-original", 0, COUNT_OF(NULL, 1, 1e9), ANYWHERE, COMPUTES | TOKENS | INFO,
+                              "tokens that the model was trained on before its positions were scaled"},
+    [OPTION_ALIBI_MAX_BIAS] = {"alibi-max-bias", 0, NUMBER_OF(NULL, 0, 1024), ANYWHERE,
+                               COMPUTES | TOKENS | INFO,
+                               "the bias that the slopes of ALiBi are made from"},
+    [OPTION_ALIBI_STRETCH] = {"alibi-stretch", 0, NUMBER_OF(NULL, 0.001, 1000), ANYWHERE,
+                              COMPUTES | TOKENS | INFO,
+                              "divide the distances of ALiBi by this, so that a context so many times as "
+                              "long looks like the trained one"},
     [OPTION_META] = {"meta", 0, FLAG, LINE_ONLY, INFO, "list the file's metadata"},
     [OPTION_TENSORS] = {"tensors", 0, FLAG, LINE_ONLY, INFO, "list the file's tensors"},
     [OPTION_CONFIG] = {"config", 0, FLAG, LINE_ONLY, INFO, "list all settings and where each comes from"},

@@ -19,6 +19,7 @@ enum verb {
     VERB_LOG,
     VERB_QUANTIZE,
     VERB_CONVERT,
+    VERB_CHECK,
     VERB_HELP,
     VERB_COUNT
 };

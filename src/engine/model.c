@@ -221,8 +221,7 @@ static ll_status open_parts(ll_model *model, const char *path, const ll_model_op
     return load_unlocked(model, run, error);
 }
 
-/* The sentence names the file: "…/x.gguf: the tensor … is missing". */
-static void name_file(const char *path, ll_error *error)
+void model_name_file(const char *path, ll_error *error)
 {
     char shown[160], text[sizeof error->text];
     if (!error || error->status == LL_NOT_FOUND || error->status == LL_IO || strstr(error->text, path) ||
@@ -259,7 +258,7 @@ ll_status ll_model_open(ll_engine *engine, const char *path, const ll_model_opti
     engine_retain(engine);
     ll_status status = open_parts(model, path, &options, run, error);
     if (status != LL_OK) {
-        name_file(path, error);
+        model_name_file(path, error);
         ll_model_close(model);
         return status;
     }
@@ -452,21 +451,21 @@ static const char *most_used_type(const struct gguf *gguf)
     return dtype_info((enum dtype)best)->name;
 }
 
-static uint64_t count_parameters(const ll_model *model)
+static uint64_t count_parameters(const struct gguf *gguf)
 {
     uint64_t sum = 0;
-    for (size_t i = 0; i < gguf_tensor_count(model->gguf); i++) {
-        const uint64_t *shape = gguf_tensor_at(model->gguf, i)->shape;
+    for (size_t i = 0; i < gguf_tensor_count(gguf); i++) {
+        const uint64_t *shape = gguf_tensor_at(gguf, i)->shape;
         sum += shape[0] * shape[1] * shape[2] * shape[3];
     }
     return sum;
 }
 
-ll_status ll_model_get_info(const ll_model *model, ll_model_info *ret)
+void model_describe(const struct gguf *gguf, const struct model_hparams *h, const struct tokenizer *tokenizer,
+                    const struct chat *chat, ll_model_info *ret)
 {
-    const struct model_hparams *h = &model->hparams;
-    ll_model_info info = {.parameters = count_parameters(model),
-                          .file_bytes = gguf_file_bytes(model->gguf),
+    ll_model_info info = {.parameters = count_parameters(gguf),
+                          .file_bytes = gguf_file_bytes(gguf),
                           .trained_context = (size_t)h->context,
                           .vocabulary = (size_t)h->vocabulary,
                           .layers = (size_t)h->layers,
@@ -479,16 +478,21 @@ ll_status ll_model_get_info(const ll_model *model, ll_model_info *ret)
                           .adapter_bytes = h->adapter_bytes};
     snprintf(info.name, sizeof info.name, "%s", h->name);
     snprintf(info.architecture, sizeof info.architecture, "%s", h->architecture->name);
-    snprintf(info.quantization, sizeof info.quantization, "%s", most_used_type(model->gguf));
-    snprintf(info.tokenizer, sizeof info.tokenizer, "%s", tokenizer_name(model->tokenizer));
-    snprintf(info.chat, sizeof info.chat, "%s", model->chat.name);
+    snprintf(info.quantization, sizeof info.quantization, "%s", most_used_type(gguf));
+    snprintf(info.tokenizer, sizeof info.tokenizer, "%s", tokenizer_name(tokenizer));
+    snprintf(info.chat, sizeof info.chat, "%s", chat->name);
     for (int i = 0; i < h->layers; i++)
         if (h->layer[i].window > 0)
             info.sliding_window = (size_t)h->layer[i].window;
-    int block = engine_backend(model->engine)->block_tokens;
-    info.cache_bytes_per_token =
-        estimate_cache(h, block, (uint64_t)block * 1024, DT_F16) / ((uint64_t)block * 1024);
     *ret = info;
+}
+
+ll_status ll_model_get_info(const ll_model *model, ll_model_info *ret)
+{
+    uint64_t tokens = (uint64_t)engine_backend(model->engine)->block_tokens * 1024;
+    model_describe(model->gguf, &model->hparams, model->tokenizer, &model->chat, ret);
+    ret->cache_bytes_per_token =
+        estimate_cache(&model->hparams, (int)(tokens / 1024), tokens, DT_F16) / tokens;
     return LL_OK;
 }
 

@@ -31,6 +31,11 @@ ll_status model_require_weights(const ll_model *model, ll_error *error);
 ll_status model_wake(ll_model *model, const ll_run *run, ll_error *error);
 /* Under the engine's lock: whether another thread has laid the model to rest since model_wake. */
 bool model_rests(const ll_model *model);
+/* What a file says of itself; cache_bytes_per_token is the caller's. */
+void model_describe(const struct gguf *gguf, const struct model_hparams *hparams,
+                    const struct tokenizer *tokenizer, const struct chat *chat, ll_model_info *ret);
+/* The sentence names the file: "…/x.gguf: the tensor … is missing". error may be NULL. */
+void model_name_file(const char *path, ll_error *error);
 /* Differs between any two models whose files differ in more than a few bytes of weights: a hash of the
  * metadata and what was put in place of it, the file's size and pieces of its tensors. */
 uint64_t model_fingerprint(const ll_model *model);

@@ -52,7 +52,7 @@ ll_status gguf_open_memory(const void *bytes, size_t size, struct gguf **ret, ll
 struct gguf_source {
     void *owner;
     uint64_t bytes; /* of the files that stand behind it */
-    /* The bytes of a tensor, by its place in the directory; they stay until drop. Any order, one at a time. */
+    /* The bytes of a tensor, by its place in the directory; they stay until drop. Any order. */
     ll_status (*hold)(void *owner, size_t tensor, const void **ret, ll_error *error);
     void (*drop)(void *owner, size_t tensor);
     void (*close)(void *owner);

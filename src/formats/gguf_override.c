@@ -96,7 +96,7 @@ static ll_status keep(struct gguf *gguf, const char *text, size_t key_length, si
     return LL_OK;
 }
 
-ll_status gguf_override(struct gguf *gguf, const char *text, ll_error *error)
+static ll_status put_override(struct gguf *gguf, const char *text, ll_error *error)
 {
     const char *equals = strchr(text, '='), *colon = equals ? strchr(equals, ':') : NULL;
     if (!colon || equals == text)
@@ -106,6 +106,22 @@ ll_status gguf_override(struct gguf *gguf, const char *text, ll_error *error)
             memcmp(equals + 1, types[i].name, strlen(types[i].name)) == 0)
             return keep(gguf, text, (size_t)(equals - text), i, error);
     return refuse(text, error);
+}
+
+ll_status gguf_override(struct gguf *gguf, const char *text, ll_error *error)
+{
+    struct strbuf whole = {0};
+    struct gguf_text family = {NULL, 0};
+    if (text[0] == '*' && text[1] == '.') { /* of the model's architecture */
+        LL_TRY(gguf_get_text(gguf, "general.architecture", &family, error));
+        strbuf_append(&whole, family.text ? family.text : "*", family.text ? family.length : 1);
+        strbuf_puts(&whole, text + 1);
+        ll_status status = whole.failed ? error_nomem(error, "metadata", strlen(text))
+                                        : put_override(gguf, whole.text, error);
+        strbuf_fini(&whole);
+        return status;
+    }
+    return put_override(gguf, text, error);
 }
 
 const struct gguf_value *gguf_overridden(const struct gguf *gguf, const char *key)

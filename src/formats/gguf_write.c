@@ -110,7 +110,8 @@ void gguf_writer_string(struct gguf_writer *writer, const char *key, struct gguf
     put_string(&writer->values, text);
 }
 
-void gguf_writer_strings(struct gguf_writer *writer, const char *key, const struct gguf_text *texts, size_t count)
+void gguf_writer_strings(struct gguf_writer *writer, const char *key, const struct gguf_text *texts,
+                         size_t count)
 {
     put_array(writer, key, GGUF_STRING, count);
     for (size_t i = 0; i < count; i++)

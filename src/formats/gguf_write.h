@@ -16,7 +16,8 @@ void gguf_writer_f32(struct gguf_writer *writer, const char *key, float value);
 void gguf_writer_bool(struct gguf_writer *writer, const char *key, bool value);
 void gguf_writer_texts(struct gguf_writer *writer, const char *key, const char *const *texts, size_t count);
 /* The same for texts that may hold NUL. */
-void gguf_writer_strings(struct gguf_writer *writer, const char *key, const struct gguf_text *texts, size_t count);
+void gguf_writer_strings(struct gguf_writer *writer, const char *key, const struct gguf_text *texts,
+                         size_t count);
 void gguf_writer_string(struct gguf_writer *writer, const char *key, struct gguf_text text);
 void gguf_writer_bools(struct gguf_writer *writer, const char *key, const bool *values, size_t count);
 void gguf_writer_f32s(struct gguf_writer *writer, const char *key, const float *values, size_t count);

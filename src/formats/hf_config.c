@@ -35,7 +35,8 @@ ll_status hf_count(struct hf_reader *r, const json_t *object, const char *name, 
     if (!value)
         return error_set(r->error, LL_FORMAT, where, "the key %s is missing", name);
     if (!json_is_integer(value) || json_integer_value(value) < 1 || json_integer_value(value) > INT32_MAX)
-        return error_set(r->error, LL_FORMAT, where, "%s is no whole number between 1 and %d", name, INT32_MAX);
+        return error_set(r->error, LL_FORMAT, where, "%s is no whole number between 1 and %d", name,
+                         INT32_MAX);
     *ret = (uint64_t)json_integer_value(value);
     return LL_OK;
 }
@@ -68,8 +69,8 @@ ll_status hf_expect(struct hf_reader *r, const char *name, const char *const *wo
         if (strcmp(words[i], text) == 0)
             return LL_OK;
     utf8_printable(text, strlen(text), shown, sizeof shown);
-    return error_set(r->error, LL_UNSUPPORTED, where, "%s is '%s', which this family is not known to use", name,
-                     shown);
+    return error_set(r->error, LL_UNSUPPORTED, where, "%s is '%s', which this family is not known to use",
+                     name, shown);
 }
 
 struct key {
@@ -128,7 +129,8 @@ static ll_status unknown_family(const char *model_type, ll_error *error)
         return error_set(error, LL_FORMAT, where, "the key model_type is missing");
     utf8_printable(model_type, strlen(model_type), shown, sizeof shown);
     for (size_t i = 0; (family = hf_family_at(i)) != NULL && used < sizeof known; i++)
-        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", family->model_type);
+        used +=
+            (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", family->model_type);
     return error_set(error, LL_UNSUPPORTED, where, "model type '%s' is not supported; this version knows %s",
                      shown, known);
 }
@@ -174,9 +176,11 @@ static ll_status read_root(const json_t *root, struct gguf_writer *writer, struc
     config->bos = token_id(root, "bos_token_id");
     config->eos = token_id(root, "eos_token_id");
     gguf_writer_text(writer, "general.architecture", config->family->architecture);
+    LL_TRY(config->family->read(&r));
     LL_TRY(hf_count(&r, r.root, "vocab_size", NULL, config->family->norms_plus_one ? 262208 : 0,
                     &config->vocabulary));
-    LL_TRY(config->family->read(&r));
+    if (strcmp(model_type, "baichuan") == 0)
+        config->unit_output = config->vocabulary == 125696; /* of Baichuan 2 */
     return read_dtype(&r);
 }
 

@@ -34,18 +34,19 @@ struct hf_config {
 
     const struct hf_family *family;
     struct hf_shape shape;
-    double embedding_scale, output_scale;      /* on the embedding, and on the logits; 1 */
-    bool unit_output;                          /* rows of the output matrix are brought to length 1 */
-    bool grouped_qkv;                          /* falcon: queries, key and value of each group side by side */
+    double embedding_scale, output_scale; /* on the embedding, and on the logits; 1 */
+    bool unit_output;                     /* rows of the output matrix are brought to length 1 */
+    bool grouped_qkv;                     /* falcon: queries, key and value of each group side by side */
     struct hf_divisors freqs, factors_short, factors_long; /* rope_freqs, rope_factors_short, …_long */
-    int64_t bos, eos; /* token ids; -1: not said */
+    int64_t bos, eos;                                      /* token ids; -1: not said */
 };
 
 /* path: a config.json, or the folder that holds one. LL_UNSUPPORTED names a model_type that this build
  * does not run, or one whose weights are quantised in a way of their own. */
 ll_status hf_config_open(const char *path, struct hf_config *ret, ll_error *error);
 /* The same into a file that is being written: ret->gguf stays NULL. */
-ll_status hf_config_read(const char *path, struct gguf_writer *writer, struct hf_config *ret, ll_error *error);
+ll_status hf_config_read(const char *path, struct gguf_writer *writer, struct hf_config *ret,
+                         ll_error *error);
 /* From the bytes of a config.json; for fuzzing. */
 ll_status hf_config_parse(const char *text, size_t length, struct hf_config *ret, ll_error *error);
 void hf_config_close(struct hf_config *config);

@@ -18,17 +18,17 @@ struct size_names {
     const char *width, *width_2, *layers, *layers_2, *heads, *heads_2;
 };
 
-static const struct size_names usual = {
-    "hidden_size", NULL, "num_hidden_layers", NULL, "num_attention_heads", NULL};
-static const struct size_names short_names = {"hidden_size", "n_embed", "num_hidden_layers",
-                                              "n_layer",     "num_attention_heads", "n_head"};
+static const struct size_names usual = {"hidden_size",         NULL, "num_hidden_layers", NULL,
+                                        "num_attention_heads", NULL};
+static const struct size_names short_names = {
+    "hidden_size", "n_embed", "num_hidden_layers", "n_layer", "num_attention_heads", "n_head"};
 static const struct size_names gpt_names = {"n_embd", "hidden_size", "n_layer", NULL, "n_head", NULL};
 
 static ll_status read_sizes(struct hf_reader *r, const struct size_names *names)
 {
     struct hf_shape *s = &r->config->shape;
-    LL_TRY(hf_count(r, r->root, names->width, names->width_2, 0, &s->width));
     LL_TRY(hf_count(r, r->root, names->layers, names->layers_2, 0, &s->layers));
+    LL_TRY(hf_count(r, r->root, names->width, names->width_2, 0, &s->width));
     LL_TRY(hf_count(r, r->root, names->heads, names->heads_2, 0, &s->heads));
     s->kv_heads = s->heads;
     s->head_dim = s->width / s->heads ? s->width / s->heads : 1;
@@ -106,7 +106,8 @@ static ll_status read_window(struct hf_reader *r, uint64_t period)
         const char *type = json_string_value(json_array_get(types, i));
         flags[i] = type && strcmp(type, "sliding_attention") == 0;
         if (!flags[i] && (!type || strcmp(type, "full_attention") != 0))
-            return error_set(r->error, LL_UNSUPPORTED, where, "layer_types names a kind that is not supported");
+            return error_set(r->error, LL_UNSUPPORTED, where,
+                             "layer_types names a kind that is not supported");
         usual_pattern &= flags[i] == (period == 0 || i % period < period - 1);
         slides |= flags[i];
     }
@@ -136,7 +137,8 @@ static ll_status read_qwen(struct hf_reader *r)
     if (strcmp(r->config->family->architecture, "qwen2") == 0)
         r->config->attention_bias = true;
     if (hf_flag(r->root, "use_sliding_window", false) && !hf_find(r->root, "layer_types", NULL))
-        return error_set(r->error, LL_UNSUPPORTED, where, "use_sliding_window without layer_types is not supported");
+        return error_set(r->error, LL_UNSUPPORTED, where,
+                         "use_sliding_window without layer_types is not supported");
     if (hf_flag(r->root, "use_sliding_window", false))
         LL_TRY(read_window(r, 0));
     return hf_rotary(r, 10000.0, 0);
@@ -170,7 +172,8 @@ static ll_status read_qwen3_moe(struct hf_reader *r)
     LL_TRY(hf_copy_count(r, "moe_intermediate_size", NULL, 0, "expert_feed_forward_length"));
     LL_TRY(hf_count(r, r->root, "decoder_sparse_step", NULL, 1, &step));
     if (step != 1 || json_array_size(hf_find(r->root, "mlp_only_layers", NULL)) > 0)
-        return error_set(r->error, LL_UNSUPPORTED, where, "layers without experts among others are not supported");
+        return error_set(r->error, LL_UNSUPPORTED, where,
+                         "layers without experts among others are not supported");
     if (!hf_flag(r->root, "norm_topk_prob", false))
         hf_put_flag(r, "expert_weights_norm", false);
     return LL_OK;
@@ -347,8 +350,13 @@ static ll_status read_mpt(struct hf_reader *r)
     LL_TRY(read_sizes(r, &names));
     LL_TRY(hf_count(r, r->root, "expansion_ratio", NULL, 4, &ratio));
     LL_TRY(hf_count(r, attention, "kv_n_heads", NULL,
-                    type && strcmp(type, "multiquery_attention") == 0 ? 1 : r->config->shape.heads, &kv_heads));
+                    type && strcmp(type, "multiquery_attention") == 0 ? 1 : r->config->shape.heads,
+                    &kv_heads));
     put_kv_heads(r, kv_heads);
+    if (ratio > INT32_MAX / r->config->shape.width)
+        return error_set(r->error, LL_FORMAT, where,
+                         "a feed-forward part %llu times as wide as the model's %llu is larger than any",
+                         (unsigned long long)ratio, (unsigned long long)r->config->shape.width);
     LL_TRY(put_inner_width(r, r->config->shape.width * ratio));
     LL_TRY(read_context(r, "max_seq_len", NULL, 2048));
     LL_TRY(put_epsilon(r, "layer_norm_epsilon", 1e-5, "attention.layer_norm_epsilon"));
@@ -394,7 +402,6 @@ static ll_status read_baichuan(struct hf_reader *r)
     LL_TRY(read_context(r, "max_position_embeddings", "model_max_length", 4096));
     LL_TRY(read_rms(r, 1e-6));
     r->config->tied = hf_flag(r->root, "tie_word_embeddings", false);
-    r->config->unit_output = r->config->vocabulary == 125696; /* of Baichuan 2 */
     hf_put_number(r, "attention.max_alibi_bias", alibi ? 8.0 : 0.0);
     if (!alibi)
         return hf_rotary(r, 10000.0, 0);
@@ -416,7 +423,8 @@ static ll_status read_jais(struct hf_reader *r)
     LL_TRY(put_epsilon(r, "layer_norm_epsilon", 1e-5, "attention.layer_norm_epsilon"));
     hf_put_number(r, "attention.max_alibi_bias", 8.0);
     LL_TRY(hf_number(r, r->root, "embeddings_scale", 1.0, &r->config->embedding_scale));
-    LL_TRY(hf_number(r, r->root, "mup_embeddings_scale", r->config->embedding_scale, &r->config->embedding_scale));
+    LL_TRY(hf_number(r, r->root, "mup_embeddings_scale", r->config->embedding_scale,
+                     &r->config->embedding_scale));
     LL_TRY(hf_number(r, r->root, "width_scale", 1.0, &width));
     LL_TRY(hf_number(r, r->root, "mup_width_scale", width, &width));
     LL_TRY(hf_number(r, r->root, "mup_output_alpha", 1.0, &alpha));
@@ -444,7 +452,8 @@ static const struct hf_family families[] = {
     {"smollm3", "smollm3", read_smollm3, hf_layer_llama, hf_whole_llama, "layers.", true, false},
     {"olmo2", "olmo2", read_olmo2, hf_layer_olmo2, hf_whole_llama, "layers.", false, false},
     {"granite", "granite", read_granite, hf_layer_llama, hf_whole_llama, "layers.", true, false},
-    {"starcoder2", "starcoder2", read_starcoder2, hf_layer_starcoder2, hf_whole_llama, "layers.", false, false},
+    {"starcoder2", "starcoder2", read_starcoder2, hf_layer_starcoder2, hf_whole_llama, "layers.", false,
+     false},
     {"falcon", "falcon", read_falcon, hf_layer_falcon, hf_whole_bloom, "h.", false, false},
     {"bloom", "bloom", read_bloom, hf_layer_bloom, hf_whole_bloom, "h.", false, false},
     {"mpt", "mpt", read_mpt, hf_layer_mpt, hf_whole_mpt, "blocks.", false, false},

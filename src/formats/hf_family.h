@@ -21,7 +21,8 @@ const json_t *hf_find(const json_t *object, const char *name, const char *other)
 /* A whole number from 1 to 2^31-1; fallback 0: it must be there. */
 ll_status hf_count(struct hf_reader *r, const json_t *object, const char *name, const char *other,
                    uint64_t fallback, uint64_t *ret);
-ll_status hf_number(struct hf_reader *r, const json_t *object, const char *name, double fallback, double *ret);
+ll_status hf_number(struct hf_reader *r, const json_t *object, const char *name, double fallback,
+                    double *ret);
 bool hf_flag(const json_t *object, const char *name, bool fallback);
 void hf_put_count(struct hf_reader *r, const char *rest, uint64_t value);
 void hf_put_number(struct hf_reader *r, const char *rest, double value);
@@ -39,15 +40,21 @@ ll_status hf_expect(struct hf_reader *r, const char *name, const char *const *wo
 
 enum hf_part {
     HF_WHOLE,
-    HF_QUERIES, HF_KEYS,           /* rows of heads, to be reordered where rotated pairs lie side by side */
-    HF_PACK_Q, HF_PACK_K, HF_PACK_V, /* thirds of one matrix: queries, keys, values */
-    HF_KV_K, HF_KV_V,              /* halves */
-    HF_FIRST_HALF, HF_SECOND_HALF,
-    HF_INTERLEAVED,                /* queries, keys and values of each head (group of heads) side by side */
-    HF_NORM,                       /* 1 is added where the family keeps norms that way */
-    HF_TRANSPOSED,                 /* stored [inputs, outputs] */
-    HF_EMBEDDING, HF_OUTPUT,
-    HF_SKIP                        /* nothing that a model needs */
+    HF_QUERIES,
+    HF_KEYS, /* rows of heads, to be reordered where rotated pairs lie side by side */
+    HF_PACK_Q,
+    HF_PACK_K,
+    HF_PACK_V, /* thirds of one matrix: queries, keys, values */
+    HF_KV_K,
+    HF_KV_V, /* halves */
+    HF_FIRST_HALF,
+    HF_SECOND_HALF,
+    HF_INTERLEAVED, /* queries, keys and values of each head (group of heads) side by side */
+    HF_NORM,        /* 1 is added where the family keeps norms that way */
+    HF_TRANSPOSED,  /* stored [inputs, outputs] */
+    HF_EMBEDDING,
+    HF_OUTPUT,
+    HF_SKIP /* nothing that a model needs */
 };
 
 struct hf_name {

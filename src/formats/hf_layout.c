@@ -134,8 +134,10 @@ static ll_status add_piece(struct planning *p, struct hf_tensor *tensor, const s
     return LL_OK;
 }
 
-/* Queries, keys and values of each head, or of each group of heads, become all queries, all keys, all values. */
-static ll_status add_interleaved(struct planning *p, struct hf_tensor *tensor, const struct safetensor *source)
+/* Queries, keys and values of each head, or of each group of heads, become all queries, all keys, all values.
+ */
+static ll_status add_interleaved(struct planning *p, struct hf_tensor *tensor,
+                                 const struct safetensor *source)
 {
     const struct hf_shape *s = &p->config->shape;
     uint64_t groups = s->kv_heads, share = groups ? s->heads / groups : 0, head = s->head_dim;
@@ -158,15 +160,19 @@ static ll_status choose_rows(struct planning *p, enum hf_part part, struct hf_pi
     uint64_t all = piece->source->shape[0], divisor = 1, index = 0;
     bool pairs = p->config->family->adjacent_pairs;
     switch (part) {
-    case HF_PACK_Q: case HF_PACK_K: case HF_PACK_V:
+    case HF_PACK_Q:
+    case HF_PACK_K:
+    case HF_PACK_V:
         divisor = 3;
         index = (uint64_t)(part - HF_PACK_Q);
         break;
-    case HF_KV_K: case HF_KV_V:
+    case HF_KV_K:
+    case HF_KV_V:
         divisor = 2;
         index = (uint64_t)(part - HF_KV_K);
         break;
-    case HF_FIRST_HALF: case HF_SECOND_HALF:
+    case HF_FIRST_HALF:
+    case HF_SECOND_HALF:
         divisor = 2;
         index = (uint64_t)(part - HF_FIRST_HALF);
         break;

@@ -20,8 +20,8 @@ struct hf_tensor {
     uint64_t shape[4]; /* fastest first; rows are all but the first */
     struct hf_piece *pieces;
     size_t count, capacity;
-    const float *own;   /* values made from the configuration, instead of pieces */
-    bool transposed;    /* rows are the columns of the one piece */
+    const float *own; /* values made from the configuration, instead of pieces */
+    bool transposed;  /* rows are the columns of the one piece */
     bool unit_rows;
     float scale, plus; /* 1 and 0: as they are */
     void *made;        /* while held: memory of its own, or NULL */

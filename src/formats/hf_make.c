@@ -53,7 +53,8 @@ static void make_piece(const struct hf_tensor *tensor, const struct hf_piece *pi
     const struct safetensor *source = piece->source;
     uint64_t cols = tensor->transposed ? source->shape[0] : columns_of(source);
     uint64_t rows = tensor->transposed ? source->shape[1] : piece->rows;
-    uint64_t from = dtype_row_bytes(source->dtype, columns_of(source)), to = dtype_row_bytes(tensor->dtype, cols);
+    uint64_t from = dtype_row_bytes(source->dtype, columns_of(source)),
+             to = dtype_row_bytes(tensor->dtype, cols);
     for (uint64_t r = 0; r < rows; r++, out += to) {
         const unsigned char *in = source->data + source_row(piece, r) * from;
         if (!changes_values(tensor, piece)) {
@@ -72,8 +73,9 @@ static void make_piece(const struct hf_tensor *tensor, const struct hf_piece *pi
 static uint64_t piece_bytes(const struct hf_tensor *tensor, const struct hf_piece *piece)
 {
     uint64_t cols = columns_of(piece->source);
-    return tensor->transposed ? dtype_row_bytes(tensor->dtype, piece->source->shape[0]) * piece->source->shape[1]
-                              : dtype_row_bytes(tensor->dtype, cols) * piece->rows;
+    return tensor->transposed
+               ? dtype_row_bytes(tensor->dtype, piece->source->shape[0]) * piece->source->shape[1]
+               : dtype_row_bytes(tensor->dtype, cols) * piece->rows;
 }
 
 ll_status hf_layout_make(struct hf_tensor *tensor, const void **ret, ll_error *error)
@@ -84,8 +86,9 @@ ll_status hf_layout_make(struct hf_tensor *tensor, const void **ret, ll_error *e
         *ret = tensor->own;
         return LL_OK;
     }
-    uintptr_t start = (uintptr_t)(first->source->data +
-                                  first->first * dtype_row_bytes(first->source->dtype, columns_of(first->source)));
+    uintptr_t start =
+        (uintptr_t)(first->source->data +
+                    first->first * dtype_row_bytes(first->source->dtype, columns_of(first->source)));
     if (tensor->count == 1 && first->pairs == 0 && !changes_values(tensor, first) && start % 8 == 0) {
         *ret = (const void *)start;
         return LL_OK;

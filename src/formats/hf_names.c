@@ -2,18 +2,31 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "formats/hf_family.h"
 
-#define END {NULL, NULL, HF_SKIP}
-#define ATTENTION                                                                                           \
-    {"self_attn.q_proj", "attn_q", HF_QUERIES}, {"self_attn.k_proj", "attn_k", HF_KEYS},                    \
-        {"self_attn.v_proj", "attn_v", HF_WHOLE}, {"self_attn.o_proj", "attn_output", HF_WHOLE},            \
-        {"self_attn.rotary_emb.inv_freq", NULL, HF_SKIP}
-#define QK_NORMS                                                                                            \
-    {"self_attn.q_norm", "attn_q_norm", HF_NORM}, {"self_attn.k_norm", "attn_k_norm", HF_NORM}
-#define GATED                                                                                               \
-    {"mlp.gate_proj", "ffn_gate", HF_WHOLE}, {"mlp.up_proj", "ffn_up", HF_WHOLE},                           \
-        {"mlp.down_proj", "ffn_down", HF_WHOLE}
-#define PRE_NORMS                                                                                           \
-    {"input_layernorm", "attn_norm", HF_NORM}, {"post_attention_layernorm", "ffn_norm", HF_NORM}
+#define END                                                                                                  \
+    {                                                                                                        \
+        NULL, NULL, HF_SKIP                                                                                  \
+    }
+#define ATTENTION                                                                                            \
+    {"self_attn.q_proj", "attn_q", HF_QUERIES}, {"self_attn.k_proj", "attn_k", HF_KEYS},                     \
+        {"self_attn.v_proj", "attn_v", HF_WHOLE}, {"self_attn.o_proj", "attn_output", HF_WHOLE},             \
+    {                                                                                                        \
+        "self_attn.rotary_emb.inv_freq", NULL, HF_SKIP                                                       \
+    }
+#define QK_NORMS                                                                                             \
+    {"self_attn.q_norm", "attn_q_norm", HF_NORM},                                                            \
+    {                                                                                                        \
+        "self_attn.k_norm", "attn_k_norm", HF_NORM                                                           \
+    }
+#define GATED                                                                                                \
+    {"mlp.gate_proj", "ffn_gate", HF_WHOLE}, {"mlp.up_proj", "ffn_up", HF_WHOLE},                            \
+    {                                                                                                        \
+        "mlp.down_proj", "ffn_down", HF_WHOLE                                                                \
+    }
+#define PRE_NORMS                                                                                            \
+    {"input_layernorm", "attn_norm", HF_NORM},                                                               \
+    {                                                                                                        \
+        "post_attention_layernorm", "ffn_norm", HF_NORM                                                      \
+    }
 
 const struct hf_name hf_layer_llama[] = {ATTENTION, QK_NORMS, GATED, PRE_NORMS, END};
 

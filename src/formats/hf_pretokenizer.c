@@ -1,16 +1,16 @@
 /* Finds the name under which GGUF files ask for the rules of a tokenizer.json.
  * SPDX-License-Identifier: Apache-2.0
  *
- * The rules are written down in a short form, step by step, and looked up: what is not in the table would be cut
- * otherwise than in training. */
+ * The rules are written down in a short form, step by step, and looked up: what is not in the table would be
+ * cut otherwise than in training. */
 #include <string.h>
 
 #include "base/strbuf.h"
 #include "formats/hf_tokenizer.h"
 #include "formats/json_file.h"
 
-#define GPT4(digits)                                                                                        \
-    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|" digits                                    \
+#define GPT4(digits)                                                                                         \
+    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|" digits                                     \
     "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
 #define BLOOM " ?[^(\\s|[.,!?\xE2\x80\xA6\xE3\x80\x82\xEF\xBC\x8C\xE3\x80\x81\xE0\xA5\xA4\xDB\x94\xD8\x8C])]+"
 
@@ -53,7 +53,8 @@ static bool add_step(struct strbuf *steps, const json_t *step)
         return is(behaviour, "Contiguous");
     }
     const char *pattern = json_member_text(json_object_get(step, "pattern"), "Regex");
-    if (!is(type, "Split") || !pattern || !is(behaviour, "Isolated") || json_member_true(step, "invert", false))
+    if (!is(type, "Split") || !pattern || !is(behaviour, "Isolated") ||
+        json_member_true(step, "invert", false))
         return false;
     strbuf_printf(steps, "split %s;", pattern);
     return true;

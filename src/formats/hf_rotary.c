@@ -30,10 +30,12 @@ static ll_status read_llama3(struct hf_reader *r, const json_t *scaling, double 
     LL_TRY(hf_number(r, scaling, "high_freq_factor", 4.0, &high));
     LL_TRY(hf_number(r, scaling, "original_max_position_embeddings", 8192.0, &original));
     if (!(factor > 0) || !(low > 0) || !(high > low) || !(original > 0))
-        return error_set(r->error, LL_FORMAT, where, "the numbers of llama3's rope scaling do not fit together");
+        return error_set(r->error, LL_FORMAT, where,
+                         "the numbers of llama3's rope scaling do not fit together");
     LL_TRY(new_divisors(r, dim / 2, freqs));
     for (uint64_t i = 0; i < freqs->count; i++) {
-        double wave = TAU * pow(base, 2.0 * (double)i / (double)dim), share = (original / wave - low) / (high - low);
+        double wave = TAU * pow(base, 2.0 * (double)i / (double)dim),
+               share = (original / wave - low) / (high - low);
         share = fmin(fmax(share, 0.0), 1.0);
         freqs->values[i] = (float)(1.0 / ((1.0 - share) / factor + share));
     }
@@ -52,7 +54,8 @@ static ll_status read_factors(struct hf_reader *r, const json_t *scaling, const 
     for (size_t i = 0; i < pairs; i++) {
         const json_t *value = json_array_get(list, i);
         if (!json_is_number(value) || !(json_number_value(value) > 0))
-            return error_set(r->error, LL_FORMAT, where, "%s holds something that is no positive number", name);
+            return error_set(r->error, LL_FORMAT, where, "%s holds something that is no positive number",
+                             name);
         ret->values[i] = (float)json_number_value(value);
     }
     return LL_OK;
@@ -96,7 +99,8 @@ static ll_status read_yarn(struct hf_reader *r, const json_t *scaling)
     LL_TRY(hf_number(r, scaling, "beta_fast", 32.0, &fast));
     LL_TRY(hf_number(r, scaling, "beta_slow", 1.0, &slow));
     if (hf_find(scaling, "mscale", "mscale_all_dim"))
-        return error_set(r->error, LL_UNSUPPORTED, where, "yarn with mscale is not supported by this version");
+        return error_set(r->error, LL_UNSUPPORTED, where,
+                         "yarn with mscale is not supported by this version");
     hf_put_text(r, "rope.scaling.type", "yarn");
     hf_put_number(r, "rope.scaling.factor", factor);
     hf_put_count(r, "rope.scaling.original_context_length", (uint64_t)original);
@@ -125,8 +129,8 @@ static ll_status read_scaling(struct hf_reader *r, const json_t *scaling, double
     if (type)
         utf8_printable(type, strlen(type), shown, sizeof shown);
     if (!type || strcmp(type, "linear") != 0)
-        return error_set(r->error, LL_UNSUPPORTED, where, "rope scaling '%s' is not supported by this version",
-                         shown);
+        return error_set(r->error, LL_UNSUPPORTED, where,
+                         "rope scaling '%s' is not supported by this version", shown);
     LL_TRY(hf_number(r, scaling, "factor", 1.0, &factor));
     hf_put_text(r, "rope.scaling.type", "linear");
     hf_put_number(r, "rope.scaling.factor", factor);
@@ -136,7 +140,8 @@ static ll_status read_scaling(struct hf_reader *r, const json_t *scaling, double
 ll_status hf_rotary(struct hf_reader *r, double base, double local_base)
 {
     const json_t *block = hf_find(r->root, "rope_parameters", "rope_scaling");
-    const json_t *global = hf_find(block, "full_attention", NULL), *local = hf_find(block, "sliding_attention", NULL);
+    const json_t *global = hf_find(block, "full_attention", NULL),
+                 *local = hf_find(block, "sliding_attention", NULL);
     double theta, share, local_theta;
     global = global ? global : block;
     LL_TRY(hf_number(r, r->root, "rope_theta", base, &theta));

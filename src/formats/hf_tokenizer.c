@@ -20,8 +20,14 @@ static const char where[] = "tokenizer";
 
 ll_status hf_vocabulary_new(uint64_t count, struct hf_vocabulary *ret, ll_error *error)
 {
-    struct hf_vocabulary v = {.count = (size_t)count, .bos = -1, .eos = -1, .unknown = -1, .pad = -1,
-                              .adds_bos = -1, .adds_eos = -1, .adds_space = -1};
+    struct hf_vocabulary v = {.count = (size_t)count,
+                              .bos = -1,
+                              .eos = -1,
+                              .unknown = -1,
+                              .pad = -1,
+                              .adds_bos = -1,
+                              .adds_eos = -1,
+                              .adds_space = -1};
     if (count == 0 || count > TOKENS_MOST)
         return error_set(error, LL_FORMAT, where, "a vocabulary of %llu tokens", (unsigned long long)count);
     v.texts = mem_new(v.count, sizeof *v.texts);
@@ -44,7 +50,8 @@ void hf_vocabulary_fini(struct hf_vocabulary *v)
     *v = (struct hf_vocabulary){0};
 }
 
-ll_status hf_vocabulary_put(struct hf_vocabulary *v, int64_t id, struct gguf_text text, int kind, ll_error *error)
+ll_status hf_vocabulary_put(struct hf_vocabulary *v, int64_t id, struct gguf_text text, int kind,
+                            ll_error *error)
 {
     if (id < 0)
         return error_set(error, LL_FORMAT, where, "a token has the number %lld", (long long)id);
@@ -119,7 +126,8 @@ static ll_status read_decoder(const json_t *settings, struct hf_vocabulary *v, l
         const json_t *content = json_object_get(token, "content");
         long long id = strtoll(key, &end, 10);
         if (*end || end == key || id < 0 || !json_is_string(content))
-            return error_set(error, LL_FORMAT, "tokenizer_config.json", "added_tokens_decoder holds no token");
+            return error_set(error, LL_FORMAT, "tokenizer_config.json",
+                             "added_tokens_decoder holds no token");
         if ((uint64_t)id >= v->count || v->kinds[id] == HF_UNKNOWN)
             continue;
         v->texts[id] = (struct gguf_text){json_string_value(content), json_string_length(content)};
@@ -137,7 +145,8 @@ static ll_status write_templates(const char *folder, const json_t *settings, str
     ll_status status = path.failed ? error_nomem(error, where, strlen(folder))
                                    : file_read(path.text, TEMPLATE_MOST, NULL, &text, error);
     if (status == LL_OK)
-        gguf_writer_string(writer, "tokenizer.chat_template", (struct gguf_text){strbuf_text(&text), text.length});
+        gguf_writer_string(writer, "tokenizer.chat_template",
+                           (struct gguf_text){strbuf_text(&text), text.length});
     else if (json_is_string(template))
         gguf_writer_string(writer, "tokenizer.chat_template",
                            (struct gguf_text){json_string_value(template), json_string_length(template)});
@@ -192,7 +201,8 @@ struct sources { /* what the vocabulary borrows from */
     struct strbuf pieces;
 };
 
-static ll_status read_pieces(const char *folder, struct sources *from, struct hf_vocabulary *v, ll_error *error)
+static ll_status read_pieces(const char *folder, struct sources *from, struct hf_vocabulary *v,
+                             ll_error *error)
 {
     struct strbuf path = {0};
     strbuf_printf(&path, "%s/tokenizer.model", folder);
@@ -205,8 +215,8 @@ static ll_status read_pieces(const char *folder, struct sources *from, struct hf
 }
 
 /* tokenizer.json says all; where it cannot be told, SentencePiece's own file may stand in. */
-static ll_status read_tokens(const char *folder, uint64_t count, struct sources *from, struct hf_vocabulary *v,
-                             struct gguf_writer *writer, ll_error *error)
+static ll_status read_tokens(const char *folder, uint64_t count, struct sources *from,
+                             struct hf_vocabulary *v, struct gguf_writer *writer, ll_error *error)
 {
     ll_error other;
     LL_TRY(hf_vocabulary_new(count, v, error));
@@ -219,8 +229,8 @@ static ll_status read_tokens(const char *folder, uint64_t count, struct sources 
     LL_TRY(hf_vocabulary_new(count, v, error));
     ll_status pieces = read_pieces(folder, from, v, &other);
     if (pieces == LL_NOT_FOUND && status == LL_NOT_FOUND)
-        return error_set(error, LL_NOT_FOUND, where, "there is neither tokenizer.json nor tokenizer.model in %s",
-                         folder);
+        return error_set(error, LL_NOT_FOUND, where,
+                         "there is neither tokenizer.json nor tokenizer.model in %s", folder);
     if (pieces == LL_NOT_FOUND)
         return status;
     if (pieces != LL_OK && error)

@@ -9,8 +9,8 @@
 #include "formats/hf_config.h"
 
 /* Of the `count` tokens that the embedding has rows for: tokenizer.json, or tokenizer.model where there is
- * none or it is of a kind that only the other tells; tokenizer_config.json and chat_template.jinja for special
- * tokens and the template. LL_UNSUPPORTED names what cannot be told in GGUF's terms. */
+ * none or it is of a kind that only the other tells; tokenizer_config.json and chat_template.jinja for
+ * special tokens and the template. LL_UNSUPPORTED names what cannot be told in GGUF's terms. */
 ll_status hf_tokenizer_write(const char *folder, const struct hf_config *config, uint64_t count,
                              struct gguf_writer *writer, ll_error *error);
 
@@ -45,6 +45,7 @@ ll_status hf_tokenizer_read_json(const json_t *root, struct hf_vocabulary *vocab
 /* The name under which GGUF files ask for these rules; NULL: they have none. */
 const char *hf_pretokenizer_name(const json_t *root);
 /* A SentencePiece model's bytes, which the vocabulary borrows. */
-ll_status sentencepiece_read(const void *bytes, size_t size, struct hf_vocabulary *vocabulary, ll_error *error);
+ll_status sentencepiece_read(const void *bytes, size_t size, struct hf_vocabulary *vocabulary,
+                             ll_error *error);
 
 #endif

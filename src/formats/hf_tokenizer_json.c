@@ -44,7 +44,7 @@ static ll_status read_vocabulary(const json_t *model, struct hf_vocabulary *v, l
         if (!json_is_integer(id))
             return error_set(error, LL_FORMAT, where, "a token has no number");
         LL_TRY(hf_vocabulary_put(v, json_integer_value(id), text,
-                                 lost && v->marks           ? HF_UNKNOWN
+                                 lost && v->marks         ? HF_UNKNOWN
                                  : bytes && is_byte(text) ? HF_BYTE
                                                           : HF_NORMAL,
                                  error));
@@ -71,7 +71,8 @@ static ll_status read_added(const json_t *root, struct hf_vocabulary *v, ll_erro
             continue;
         if (v->texts[number].text && (v->texts[number].length != text.length ||
                                       memcmp(v->texts[number].text, text.text, text.length) != 0))
-            return error_set(error, LL_FORMAT, where, "the number %lld belongs to two tokens", (long long)number);
+            return error_set(error, LL_FORMAT, where, "the number %lld belongs to two tokens",
+                             (long long)number);
         v->texts[number].text = NULL;
         LL_TRY(hf_vocabulary_put(v, number, text, kind, error));
     }
@@ -220,7 +221,8 @@ ll_status hf_tokenizer_read_json(const json_t *root, struct hf_vocabulary *v, st
     bool split = false;
     int prefix = 0;
     if ((type && !is(type, "BPE")) || !json_is_array(merges))
-        return error_set(error, LL_UNSUPPORTED, where, "only tokenizers of the kind BPE are supported, not %.20s",
+        return error_set(error, LL_UNSUPPORTED, where,
+                         "only tokenizers of the kind BPE are supported, not %.20s",
                          type ? type : "this one");
     v->marks = in_steps(json_member(root, "normalizer"), "normalizers", &prefix, &split);
     v->marks |= in_steps(json_member(root, "pre_tokenizer"), "pretokenizers", &prefix, &split);

@@ -20,7 +20,8 @@ ll_status json_file_parse(const char *text, size_t length, const char *where, js
     return error_set(error, LL_FORMAT, where, "line %d is no JSON: %s", problem.line, shown);
 }
 
-ll_status json_file_read(const char *folder, const char *name, size_t most_bytes, json_t **ret, ll_error *error)
+ll_status json_file_read(const char *folder, const char *name, size_t most_bytes, json_t **ret,
+                         ll_error *error)
 {
     struct strbuf path = {0}, text = {0};
     struct stat info;

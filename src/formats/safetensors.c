@@ -100,7 +100,8 @@ static ll_status read_place(const struct shard *shard, struct safetensor *tensor
     }
     tensor->data = shard->data + start;
     tensor->bytes = end - start;
-    if (tensor->known && (!mem_multiply(elements, tensor->dtype == DT_F32 ? 4 : 2, &need) || need != tensor->bytes))
+    if (tensor->known &&
+        (!mem_multiply(elements, tensor->dtype == DT_F32 ? 4 : 2, &need) || need != tensor->bytes))
         return refuse(shard, tensor->name, "has another number of bytes than its shape and type ask for");
     return LL_OK;
 }
@@ -157,7 +158,8 @@ static ll_status read_directory(const struct shard *shard, json_t *header)
     return LL_OK;
 }
 
-static ll_status read_file(struct safetensors *weights, const unsigned char *bytes, size_t size, ll_error *error)
+static ll_status read_file(struct safetensors *weights, const unsigned char *bytes, size_t size,
+                           ll_error *error)
 {
     uint64_t length;
     json_t *header = NULL;
@@ -166,7 +168,8 @@ static ll_status read_file(struct safetensors *weights, const unsigned char *byt
     memcpy(&length, bytes, sizeof length);
     if (length > size - sizeof length || length > HEADER_MOST)
         return error_set(error, LL_FORMAT, where,
-                         "the header claims %" PRIu64 " bytes of a file of %zu (at most %d are read); it is no "
+                         "the header claims %" PRIu64
+                         " bytes of a file of %zu (at most %d are read); it is no "
                          "safetensors file, or its download is incomplete",
                          length, size, HEADER_MOST);
     struct shard shard = {.weights = weights,
@@ -188,7 +191,8 @@ static struct gguf_text tensor_name(const void *owner, size_t item)
 static ll_status index_names(struct safetensors *weights, ll_error *error)
 {
     struct shard shard = {.error = error};
-    if (weights->count >= INT32_MAX || !name_index_init(&weights->names, weights->count, tensor_name, weights))
+    if (weights->count >= INT32_MAX ||
+        !name_index_init(&weights->names, weights->count, tensor_name, weights))
         return error_nomem(error, where, weights->count * 8);
     for (size_t i = 0; i < weights->count; i++)
         if (name_index_add(&weights->names, i) != NAME_NONE)
@@ -198,7 +202,8 @@ static ll_status index_names(struct safetensors *weights, ll_error *error)
 
 /* ---- folders ---- */
 
-static ll_status open_shard(struct safetensors *weights, const char *folder, const char *name, ll_error *error)
+static ll_status open_shard(struct safetensors *weights, const char *folder, const char *name,
+                            ll_error *error)
 {
     struct strbuf path = {0};
     struct file_map map = {0};
@@ -240,7 +245,8 @@ static ll_status open_listed(struct safetensors *weights, const char *folder, js
         if (status != LL_OK)
             break;
         if (!shard || !plain_name(shard) || json_object_size(seen) >= SHARDS_MOST)
-            status = error_set(error, LL_FORMAT, where, "the index names a file that is no shard of this folder");
+            status =
+                error_set(error, LL_FORMAT, where, "the index names a file that is no shard of this folder");
         else if (!json_object_get(seen, shard)) {
             status = open_shard(weights, folder, shard, error);
             json_object_set_new(seen, shard, json_true());
@@ -255,8 +261,8 @@ static ll_status check_listed(const struct safetensors *weights, json_t *map, ll
     const char *name;
     json_t *file;
     struct shard shard = {.error = error};
-    json_object_foreach(map, name, file) if (!safetensors_find(weights, name))
-        return refuse(&shard, name, "is named by the index and in none of the shards");
+    json_object_foreach(map, name, file) if (!safetensors_find(weights, name)) return refuse(
+        &shard, name, "is named by the index and in none of the shards");
     return LL_OK;
 }
 

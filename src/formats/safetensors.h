@@ -1,8 +1,8 @@
 /* Reads the safetensors files of a model folder: a directory of tensors, all checked before use.
  * SPDX-License-Identifier: Apache-2.0
  *
- * The files are hostile until checked: every length, offset, dimension and product is compared with the mapped
- * size, and shards must hold what their index promises. Immutable after open: any thread. */
+ * The files are hostile until checked: every length, offset, dimension and product is compared with the
+ * mapped size, and shards must hold what their index promises. Immutable after open: any thread. */
 #ifndef FORMATS_SAFETENSORS_H
 #define FORMATS_SAFETENSORS_H
 
@@ -13,11 +13,11 @@ struct safetensors;
 
 struct safetensor {
     char *name;
-    bool known;         /* F32, F16 or BF16; else only `type` tells */
+    bool known; /* F32, F16 or BF16; else only `type` tells */
     enum dtype dtype;
-    char type[16];      /* as the file writes it */
-    int dims;           /* 1 … 4, a single number counts as one dimension of 1 */
-    uint64_t shape[4];  /* slowest first, as the file has it; missing ones are 1 */
+    char type[16];     /* as the file writes it */
+    int dims;          /* 1 … 4, a single number counts as one dimension of 1 */
+    uint64_t shape[4]; /* slowest first, as the file has it; missing ones are 1 */
     uint64_t bytes;
     const unsigned char *data;
 };

@@ -139,8 +139,9 @@ static ll_status read_normalizer(const struct field *normalizer, struct hf_vocab
         if (!take_field(&s, &field))
             return damaged(error);
         if (field.number == 2 && field.length > 0)
-            return error_set(error, LL_UNSUPPORTED, where, "it changes letters before it cuts, which is not "
-                                                           "supported for this kind");
+            return error_set(error, LL_UNSUPPORTED, where,
+                             "it changes letters before it cuts, which is not "
+                             "supported for this kind");
         if (field.number == 3 && field.wire == WIRE_VARINT)
             v->adds_space = field.value != 0;
         if (field.number == 4 && field.wire == WIRE_VARINT)

@@ -135,8 +135,11 @@ static void compute_layer(struct computing *c, const struct hf_config *config, c
     int64_t q = (int64_t)layer->heads * h->head_dim, kv = (int64_t)layer->kv_heads * h->head_dim;
     add_matrix(c, part, q + 2 * kv, h->width);
     add_matrix(c, part, h->width, q);
-    add_matrix(c, part, layer->ffn * (a->gated ? 2 : 1), h->width);
-    add_matrix(c, part, h->width, layer->ffn);
+    int64_t parts = h->experts ? h->experts : 1;
+    if (h->experts)
+        add_elements(c, part, (uint64_t)h->experts * (uint64_t)h->width, DT_F32, false); /* the router */
+    add_matrix(c, part, layer->ffn * (a->gated ? 2 : 1) * parts, h->width);
+    add_matrix(c, part, h->width * parts, layer->ffn);
     for (int norms = a->no_pre_norms ? 0 : 2; norms > 0; norms--)
         add_norm(c, part, a, config->other_bias, h->width);
     if (a->required_qk_norm)

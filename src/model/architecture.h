@@ -20,6 +20,7 @@ struct architecture {
     bool post_norms;   /* norms after attention and feed-forward, before the residual add */
     bool embed_norm;   /* a norm after the embedding */
     int window_period; /* every n-th layer sees everything, the others the window; 0: all have it */
+    bool experts;      /* feed-forward parts may be mixtures of experts */
     bool local_rotary; /* layers with a window turn by a rotary base of their own */
     /* What only this family's files say; called after the common keys are read. */
     ll_status (*read)(const struct gguf *gguf, struct model_hparams *hparams, ll_error *error);

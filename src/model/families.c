@@ -94,13 +94,12 @@ ll_status read_granite(const struct gguf *gguf, struct model_hparams *hparams, l
 
 /* ---- ALiBi families ---- */
 
-/* Bloom and Refact: no key is written for the bias. */
+/* Bloom and Refact: no key is written for the bias, but one may be set. */
 ll_status read_bloom(const struct gguf *gguf, struct model_hparams *hparams, ll_error *error)
 {
-    (void)gguf;
-    (void)error;
-    hparams->alibi_max_bias = 8.0f;
-    return LL_OK;
+    bool refact = hparams->architecture->name[0] == 'r';
+    const char *key = refact ? "refact.attention.max_alibi_bias" : "bloom.attention.max_alibi_bias";
+    return read_bias(gguf, key, key, 8.0, hparams, error);
 }
 
 ll_status read_mpt(const struct gguf *gguf, struct model_hparams *hparams, ll_error *error)

@@ -27,6 +27,8 @@ struct forward {
     struct tensor attended; /* n = heads·head_dim */
     struct tensor low;      /* n = the largest rank of an adapter; absent without */
     struct tensor gate, up; /* n = ffn; gate: twice that where gate and up are one product */
+    struct tensor mixed, gathered, result; /* of experts, n = width */
+    struct tensor scores;                  /* of experts, n = their number */
     struct tensor last;     /* [outputs, width] */
     struct tensor logits;   /* [outputs, vocabulary] */
 };
@@ -77,6 +79,8 @@ uint64_t forward_step_bytes(const struct model_hparams *h, enum dtype residual, 
                    row_bytes(activation, (int64_t)h->max_heads * h->head_dim) +
                    row_bytes(activation, gate_columns(h)) + row_bytes(activation, h->max_ffn) +
                    row_bytes(activation, h->adapter_rank);
+    if (h->experts)
+        row += 3 * row_bytes(activation, h->width) + row_bytes(DT_F32, h->experts);
     return row * (uint64_t)rows;
 }
 
@@ -126,6 +130,12 @@ ll_status forward_open(struct backend *backend, const struct model_hparams *hpar
     cut(&at, &f->gate, backend->activation, rows, gate_columns(hparams));
     cut(&at, &f->up, backend->activation, rows, hparams->max_ffn);
     cut(&at, &f->low, backend->activation, rows, hparams->adapter_rank);
+    if (hparams->experts) {
+        cut(&at, &f->mixed, backend->activation, rows, hparams->width);
+        cut(&at, &f->gathered, backend->activation, rows, hparams->width);
+        cut(&at, &f->result, backend->activation, rows, hparams->width);
+        cut(&at, &f->scores, DT_F32, rows, hparams->experts);
+    }
     *ret = f;
     return LL_OK;
 }
@@ -279,6 +289,30 @@ static void feed_forward(struct forward *f, int i, const struct tensor *in, int6
     f->table->activate(f->backend, a->activation, a->gated ? &gate : &up, a->gated ? &up : NULL, &up);
 }
 
+/* A mixture of experts in place of the feed-forward part, added to the stream. */
+static void mix_experts(struct forward *f, int i, const struct tensor *in, struct tensor *x)
+{
+    const struct model_hparams *h = f->hparams;
+    const struct layer_params *layer = &f->params->layer[i];
+    struct tensor mixed = tensor_rows(&f->mixed, 0, in->rows);
+    struct backend_experts experts = {.router = &layer->router,
+                                      .gate = &layer->gate_experts,
+                                      .up = &layer->up_experts,
+                                      .down = &layer->down_experts,
+                                      .experts = h->experts,
+                                      .used = h->experts_used,
+                                      .normalise = h->experts_normal,
+                                      .scale = h->experts_scale,
+                                      .activation = h->architecture->activation,
+                                      .scores = &f->scores,
+                                      .gathered = &f->gathered,
+                                      .result = &f->result,
+                                      .gate_rows = &f->gate,
+                                      .up_rows = &f->up};
+    f->table->experts(f->backend, &experts, in, &mixed);
+    f->table->add(f->backend, x, &mixed, x);
+}
+
 /* Attention and feed-forward read the same stream, and both are added to it. */
 static void run_parallel(struct forward *f, int i, const struct backend_cache *cache, struct tensor *attended,
                          struct tensor *x, struct tensor *h)
@@ -319,6 +353,10 @@ static void run_layer(struct forward *f, int i, const struct backend_cache *cach
     }
     attend(f, i, cache, input_of(f, &layer->attention_norm, x, h), x->rows, &attended);
     add_to_residual(f, &attended, &layer->attention_output, &layer->attention_post_norm, h, x);
+    if (f->hparams->experts) {
+        mix_experts(f, i, input_of(f, &layer->ffn_norm, x, h), x);
+        return;
+    }
     feed_forward(f, i, input_of(f, &layer->ffn_norm, x, h), x->rows, &inner);
     add_to_residual(f, &inner, &layer->down, &layer->ffn_post_norm, h, x);
 }

@@ -170,7 +170,8 @@ static ll_status read_numbers(const struct gguf *gguf, struct model_hparams *h, 
 static ll_status refuse_unknown_features(const struct gguf *gguf, const struct model_hparams *h,
                                          ll_error *error)
 {
-    static const char *const counted[] = {"expert_count", "attention.shared_kv_layers",
+    static const char *const counted[] = {"expert_shared_count", "leading_dense_block_count",
+                                          "expert_group_count", "attention.shared_kv_layers",
                                           "attention.key_length_swa"};
     for (size_t i = 0; i < sizeof counted / sizeof counted[0]; i++) {
         uint64_t value;
@@ -181,6 +182,68 @@ static ll_status refuse_unknown_features(const struct gguf *gguf, const struct m
                              "%s is %llu, which this version does not support", key.text,
                              (unsigned long long)value);
     }
+    return LL_OK;
+}
+
+/* Keys of mixtures: how many experts there are, how many each token is given, and how wide one is. */
+static ll_status read_experts(const struct gguf *gguf, struct model_hparams *h, ll_error *error)
+{
+    uint64_t count, used, ffn;
+    double scale;
+    LL_TRY(read_size(gguf, h, "expert_count", 0, 0, 1024, &count, error));
+    if (count == 0)
+        return LL_OK;
+    if (!h->architecture->experts)
+        return error_set(error, LL_UNSUPPORTED, "model",
+                         "%s is %llu, but architecture %s is not known to have experts",
+                         key_of(h, "expert_count").text, (unsigned long long)count, h->architecture->name);
+    LL_TRY(read_size(gguf, h, "expert_used_count", 0, 1, count, &used, error));
+    LL_TRY(read_size(gguf, h, "expert_feed_forward_length", (uint64_t)h->layer[0].ffn, 1, 1u << 24, &ffn,
+                     error));
+    LL_TRY(gguf_get_bool(gguf, key_of(h, "expert_weights_norm").text, true, &h->experts_normal, error));
+    LL_TRY(gguf_get_float(gguf, key_of(h, "expert_weights_scale").text, 1.0, &scale, error));
+    if (!isfinite(scale))
+        return error_set(error, LL_FORMAT, "model", "expert_weights_scale is not a number");
+    h->experts = (int)count;
+    h->experts_used = (int)used;
+    h->experts_scale = scale == 0.0 ? 1.0f : (float)scale; /* some writers mean none by 0 */
+    h->max_ffn = (int64_t)ffn;
+    for (int i = 0; i < h->layers; i++)
+        h->layer[i].ffn = (int64_t)ffn;
+    return LL_OK;
+}
+
+/* Options about positions that the model does not have would be answered by silence. */
+static ll_status refuse_idle_overrides(const struct gguf *gguf, const struct model_hparams *h,
+                                       ll_error *error)
+{
+    for (size_t i = 0; i < gguf_override_count(gguf); i++) {
+        struct gguf_text key = gguf_override_at(gguf, i)->key;
+        size_t own = strlen(h->architecture->name) + 1;
+        const char *rest = key.text + own;
+        if (key.length < own + 5 || memcmp(key.text, h->architecture->name, own - 1) != 0)
+            continue;
+        bool rope = memcmp(rest, "rope.", 5) == 0;
+        bool alibi = key.length - own >= 15 && memcmp(rest, "attention.alibi", 15) == 0;
+        alibi |= key.length - own == 24 && memcmp(rest, "attention.max_alibi_bias", 24) == 0;
+        bool rotary = h->position == LL_ROTARY;
+        if ((rope && !rotary) || (alibi && rotary && strcmp(h->architecture->name, "baichuan") != 0))
+            return error_set(error, LL_ARGUMENT, "model",
+                             "the model has %s positions: %.*s has no meaning for it",
+                             rotary ? "rotary" : "ALiBi", (int)(key.length < 80 ? key.length : 80), key.text);
+    }
+    return LL_OK;
+}
+
+/* Distances are divided by it, so that a longer context is seen as the trained one. */
+static ll_status read_stretch(const struct gguf *gguf, struct model_hparams *h, ll_error *error)
+{
+    double stretch;
+    LL_TRY(gguf_get_float(gguf, key_of(h, "attention.alibi_stretch").text, 1.0, &stretch, error));
+    if (!(stretch >= 0.001 && stretch <= 1000.0))
+        return error_set(error, LL_FORMAT, "model", "%s is %g, outside 0.001 … 1000",
+                         key_of(h, "attention.alibi_stretch").text, stretch);
+    h->alibi_scale = (float)(h->alibi_scale / stretch);
     return LL_OK;
 }
 
@@ -226,10 +289,12 @@ static ll_status read_all(const struct gguf *gguf, struct model_hparams *h, ll_e
     LL_TRY(read_head_size(gguf, h, error));
     LL_TRY(read_windows(gguf, h, error));
     LL_TRY(read_numbers(gguf, h, error));
+    LL_TRY(read_experts(gguf, h, error));
     LL_TRY(refuse_unknown_features(gguf, h, error));
     if (h->architecture->read)
         LL_TRY(h->architecture->read(gguf, h, error));
-    return h->position == LL_ROTARY ? rotary_read(gguf, h, error) : LL_OK;
+    LL_TRY(refuse_idle_overrides(gguf, h, error));
+    return h->position == LL_ROTARY ? rotary_read(gguf, h, error) : read_stretch(gguf, h, error);
 }
 
 ll_status hparams_read(const struct gguf *gguf, struct model_hparams *ret, ll_error *error)

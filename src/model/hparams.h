@@ -10,7 +10,7 @@ enum { MODEL_MAX_LAYERS = 1024 };
 
 /* Rotary angles come in one or two sets: global layers, and local ones where a family uses another
  * base inside its sliding window. */
-enum rotary_scaling { ROTARY_PLAIN, ROTARY_YARN, ROTARY_LONG };
+enum rotary_scaling { ROTARY_PLAIN, ROTARY_YARN, ROTARY_LONG, ROTARY_LLAMA3 };
 
 struct rotary_hparams {
     double base;          /* θ: pair i turns by base^(-2i/dim) radians per position */
@@ -19,6 +19,8 @@ struct rotary_hparams {
     double original;             /* tokens of the training before scaling; 0: not said */
     double beta_fast, beta_slow; /* YaRN: turns within `original` between which it blends */
     double magnitude;            /* on cosines and sines; 1 */
+    bool divided;                /* the pairs' divisors in rope_freqs.weight hold, if the file has them */
+    double low, high; /* llama3: wavelengths between original / low and original / high are mixed */
 };
 
 struct layer_hparams {
@@ -50,6 +52,9 @@ struct model_hparams {
     const float *slopes;    /* [heads of all layers], in place of the formula; NULL: none. An adapter's */
     int64_t adapter_rank;   /* the largest of any adapter; 0: none */
     uint64_t adapter_bytes; /* of adapters' matrices, as F32 */
+    int experts, experts_used;       /* 0: none; then every layer's ffn is that of one expert */
+    bool experts_normal;             /* the shares of those used sum to 1 */
+    float experts_scale;
     int max_heads, max_kv_heads;
     int64_t max_ffn;
 };

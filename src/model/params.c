@@ -92,6 +92,21 @@ static ll_status check_shape(struct loader *l, const struct gguf_tensor *tensor,
                      (long long)cols, (long long)rows);
 }
 
+static ll_status check_stack(struct loader *l, const struct gguf_tensor *tensor, int64_t experts,
+                             int64_t rows, int64_t cols)
+{
+    if (experts == 1)
+        return check_shape(l, tensor, rows, cols);
+    if (tensor->shape[0] == (uint64_t)cols && tensor->shape[1] == (uint64_t)rows &&
+        tensor->shape[2] == (uint64_t)experts && tensor->shape[3] == 1)
+        return LL_OK;
+    return error_set(l->error, LL_FORMAT, "model",
+                     "the tensor %s is %llu × %llu × %llu where the metadata asks for %lld × %lld × %lld",
+                     tensor->name, (unsigned long long)tensor->shape[0], (unsigned long long)tensor->shape[1],
+                     (unsigned long long)tensor->shape[2], (long long)cols, (long long)rows,
+                     (long long)experts);
+}
+
 static void report_progress(struct loader *l, uint64_t bytes)
 {
     l->done += bytes;
@@ -112,16 +127,18 @@ static ll_status prepare(struct loader *l, struct tensor *weight)
     return LL_OK;
 }
 
-static ll_status load_matrix(struct loader *l, enum need need, const char *name, int64_t rows, int64_t cols,
-                             struct tensor *ret)
+/* `experts` matrices of one shape, one below the other. */
+static ll_status load_stack(struct loader *l, enum need need, const char *name, int64_t experts, int64_t rows,
+                            int64_t cols, struct tensor *ret)
 {
     ll_status status;
     const struct gguf_tensor *tensor = find(l, need, name, &status);
     if (!tensor)
         return status;
-    LL_TRY(check_shape(l, tensor, rows, cols));
+    LL_TRY(check_stack(l, tensor, experts, rows, cols));
     if (!l->backend)
         return LL_OK;
+    rows *= experts;
     struct tensor matrix = {.dtype = tensor->dtype,
                             .rows = rows,
                             .cols = cols,
@@ -139,6 +156,12 @@ static ll_status load_matrix(struct loader *l, enum need need, const char *name,
         return error_set(l->error, LL_CANCELLED, "model", "loading was cancelled");
     *ret = matrix;
     return LL_OK;
+}
+
+static ll_status load_matrix(struct loader *l, enum need need, const char *name, int64_t rows, int64_t cols,
+                             struct tensor *ret)
+{
+    return load_stack(l, need, name, 1, rows, cols, ret);
 }
 
 /* Vectors become F32 whatever the file holds. *ret: [count] on the host, the caller's; NULL when absent. */
@@ -283,6 +306,20 @@ static ll_status load_feed_forward(struct loader *l, int i)
     return load_linear(l, REQUIRED, i, "ffn_down", h->width, ffn, &layer->down);
 }
 
+static ll_status load_experts(struct loader *l, int i)
+{
+    const struct model_hparams *h = l->hparams;
+    struct layer_params *layer = &l->params->layer[i];
+    int64_t ffn = h->layer[i].ffn, n = h->experts;
+    LL_TRY(load_matrix(l, REQUIRED, name_of(i, "ffn_gate_inp", "weight").text, n, h->width, &layer->router));
+    LL_TRY(load_stack(l, REQUIRED, name_of(i, "ffn_gate_exps", "weight").text, n, ffn, h->width,
+                      &layer->gate_experts));
+    LL_TRY(load_stack(l, REQUIRED, name_of(i, "ffn_up_exps", "weight").text, n, ffn, h->width,
+                      &layer->up_experts));
+    return load_stack(l, REQUIRED, name_of(i, "ffn_down_exps", "weight").text, n, h->width, ffn,
+                      &layer->down_experts);
+}
+
 static ll_status load_layer(struct loader *l, int i)
 {
     const struct model_hparams *h = l->hparams;
@@ -295,7 +332,7 @@ static ll_status load_layer(struct loader *l, int i)
             LL_TRY(load_norm(l, REQUIRED, i, "ffn_norm", h->width, &layer->ffn_norm));
     }
     LL_TRY(load_attention(l, i));
-    LL_TRY(load_feed_forward(l, i));
+    LL_TRY(h->experts ? load_experts(l, i) : load_feed_forward(l, i));
     if (h->architecture->post_norms) {
         LL_TRY(load_norm(l, REQUIRED, i, "post_attention_norm", h->width, &layer->attention_post_norm));
         LL_TRY(load_norm(l, REQUIRED, i, "post_ffw_norm", h->width, &layer->ffn_post_norm));
@@ -348,7 +385,10 @@ static ll_status make_rotary(struct loader *l)
     struct tensor *sets = l->params->rotary;
     LL_TRY(make_set(l, 1, OPTIONAL, NULL, &sets[ROTARY_LOCAL]));
     LL_TRY(make_set(l, 0, both ? REQUIRED : OPTIONAL,
-                    both ? "rope_factors_short.weight" : "rope_freqs.weight", &sets[ROTARY_GLOBAL]));
+                    both                            ? "rope_factors_short.weight"
+                    : l->hparams->rotary[0].divided ? "rope_freqs.weight"
+                                                    : NULL,
+                    &sets[ROTARY_GLOBAL]));
     if (both)
         return make_set(l, 0, REQUIRED, "rope_factors_long.weight", &sets[ROTARY_BEYOND]);
     sets[ROTARY_BEYOND] = sets[ROTARY_GLOBAL];
@@ -414,8 +454,10 @@ static ll_status refuse_unused(struct loader *l)
 {
     for (size_t i = 0; i < gguf_tensor_count(l->gguf); i++) {
         const char *name = gguf_tensor_at(l->gguf, i)->name;
-        bool turned_off = l->hparams->slopes && strncmp(name, "rope_", 5) == 0; /* by an adapter */
-        if (!l->used[i] && !turned_off && !harmless(name))
+        /* Divisors of angles are idle where another scaling, or an adapter's slopes, take their place. */
+        bool idle =
+            strncmp(name, "rope_", 5) == 0 && (l->hparams->slopes || !l->hparams->rotary[0].divided);
+        if (!l->used[i] && !idle && !harmless(name))
             return error_set(l->error, LL_UNSUPPORTED, "model",
                              "the tensor %s has no place in architecture %s as this version knows it", name,
                              l->hparams->architecture->name);
@@ -426,6 +468,10 @@ static ll_status refuse_unused(struct loader *l)
 static ll_status load_all(struct loader *l)
 {
     const struct model_hparams *h = l->hparams;
+    if (h->experts && l->backend && !l->backend->table->experts)
+        return error_set(l->error, LL_UNSUPPORTED, "model",
+                         "models with experts do not run on this device (%s) yet; --device cpu runs them",
+                         l->backend->table->name);
     l->params->layer = mem_new((size_t)h->layers, sizeof *l->params->layer);
     l->used = mem_new(gguf_tensor_count(l->gguf), sizeof *l->used);
     if (!l->params->layer || !l->used)

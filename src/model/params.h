@@ -32,6 +32,9 @@ struct layer_params {
     struct linear_params q, k, v; /* the others */
     struct linear_params attention_output;
     struct linear_params gate, up, down;
+    struct tensor router;                   /* [experts, width] */
+    struct tensor gate_experts, up_experts; /* [experts·ffn, width] */
+    struct tensor down_experts;             /* [experts·width, ffn] */
 };
 
 /* Sets of angles. BEYOND serves sessions longer than the training before scaling (longrope). */

@@ -31,8 +31,16 @@ static ll_status read_type(const struct gguf *gguf, const struct model_hparams *
     struct gguf_text type;
     snprintf(key, sizeof key, "%s.rope.scaling.type", h->architecture->name);
     LL_TRY(gguf_get_text(gguf, key, &type, error));
-    if (!type.text || gguf_text_equals(type, "linear") || gguf_text_equals(type, "llama3"))
-        return LL_OK; /* llama3 is all in the tensor rope_freqs.weight */
+    ret->divided = true;
+    if (!type.text || gguf_text_equals(type, "linear"))
+        return LL_OK;
+    snprintf(key, sizeof key, "%s.rope.scaling.factor", h->architecture->name);
+    if (gguf_text_equals(type, "llama3")) { /* without a factor it is all in the tensor rope_freqs.weight */
+        ret->scaling = gguf_find(gguf, key) ? ROTARY_LLAMA3 : ROTARY_PLAIN;
+        ret->divided = ret->scaling == ROTARY_PLAIN;
+        return LL_OK;
+    }
+    ret->divided = false;
     if (gguf_text_equals(type, "none"))
         *factor = 1.0;
     else if (gguf_text_equals(type, "yarn"))
@@ -66,10 +74,15 @@ static ll_status read_global(const struct gguf *gguf, struct model_hparams *h, s
                        error));
     LL_TRY(read_number(gguf, h, "rope.scaling.yarn_beta_fast", 32.0, &ret->beta_fast, error));
     LL_TRY(read_number(gguf, h, "rope.scaling.yarn_beta_slow", 1.0, &ret->beta_slow, error));
+    LL_TRY(read_number(gguf, h, "rope.scaling.low_freq_factor", 1.0, &ret->low, error));
+    LL_TRY(read_number(gguf, h, "rope.scaling.high_freq_factor", 4.0, &ret->high, error));
     LL_TRY(read_type(gguf, h, &factor, ret, error));
     if (!(ret->base > 0.0) || !(factor > 0.0) || !(ret->original > 0.0) || !(attention > 0.0))
         return error_set(error, LL_FORMAT, "model", "rope base %g or factor %g is not a positive number",
                          ret->base, factor);
+    if (!(ret->high > ret->low))
+        return error_set(error, LL_FORMAT, "model", "rope.scaling.high_freq_factor %g is not above %g",
+                         ret->high, ret->low);
     ret->linear_factor = ret->scaling == ROTARY_LONG ? 1.0 : factor;
     if (ret->scaling == ROTARY_YARN)
         ret->magnitude = yarn_magnitude(factor, attention);
@@ -105,9 +118,21 @@ static double yarn_share(const struct rotary_hparams *rotary, int dim, int pair)
     return fmin(fmax(share, 0.0), 1.0);
 }
 
+/* Long waves are slowed down in full, short ones not at all, those between by shares. */
+static double llama3_frequency(const struct rotary_hparams *rotary, double plain)
+{
+    double turns = rotary->original * plain / TAU;
+    double share = fmin(fmax((turns - rotary->low) / (rotary->high - rotary->low), 0.0), 1.0);
+    return plain * ((1.0 - share) / rotary->linear_factor + share);
+}
+
 void rotary_frequencies(const struct rotary_hparams *rotary, int dim, const float *divisors, float *out)
 {
     for (int i = 0; i < dim / 2; i++) {
+        if (rotary->scaling == ROTARY_LLAMA3) {
+            out[i] = (float)llama3_frequency(rotary, pow(rotary->base, -2.0 * i / dim));
+            continue;
+        }
         double plain = pow(rotary->base, -2.0 * i / dim), slow = plain / rotary->linear_factor;
         double share = rotary->scaling == ROTARY_YARN ? yarn_share(rotary, dim, i) : 1.0;
         double frequency = slow * share + plain * (1.0 - share);

@@ -1,8 +1,8 @@
 /* Hugging Face folders of every family: loaded, converted, tokenised and quantised.
  * SPDX-License-Identifier: Apache-2.0
  *
- * tests/vectors/make_folders.py wrote the folders, the logits (transformers in double precision) and the token
- * ids (the tokenizers library). Distances are shares of the logits' range. */
+ * tests/vectors/make_folders.py wrote the folders, the logits (transformers in double precision) and the
+ * token ids (the tokenizers library). Distances are shares of the logits' range. */
 #include "longleaf.h"
 
 #include <setjmp.h>
@@ -179,6 +179,85 @@ static void what_is_quantised_stays_close(void **state)
     vector_file_close(file);
 }
 
+static const float *row_of(const ll_session *session)
+{
+    size_t width;
+    const float *logits = ll_session_logits(session, &width);
+    assert_non_null(logits);
+    return logits;
+}
+
+/* One token at a time, and all at once. */
+static void pieces_give_the_same_bits(void **state)
+{
+    const char *name = *state;
+    struct vector_file *file = expected_of(name);
+    const struct vector_sequence *sequence = &file->sequences[file->sequence_count - 1];
+    ll_session_options options;
+    ll_session *whole, *pieces;
+    ll_error error;
+    ll_model *model = open_model(1, folder_of(name));
+    ll_session_options_init(&options);
+    options.context = 256;
+    check(ll_session_open(model, &options, &whole, &error), &error);
+    check(ll_session_open(model, &options, &pieces, &error), &error);
+    check(ll_session_sync(whole, sequence->tokens, sequence->count, NULL, &error), &error);
+    for (size_t i = 1; i <= sequence->count; i++)
+        check(ll_session_sync(pieces, sequence->tokens, i, NULL, &error), &error);
+    assert_memory_equal(row_of(whole), row_of(pieces),
+                        file->vocabulary * sizeof(float));
+    ll_session_close(whole);
+    ll_session_close(pieces);
+    ll_model_close(model);
+    vector_file_close(file);
+}
+
+/* Saved, and opened in another session: nothing is computed again, and the logits are the same. */
+static void a_saved_session_comes_back(void **state)
+{
+    const char *name = *state;
+    struct vector_file *file = expected_of(name);
+    const struct vector_sequence *sequence = &file->sequences[file->sequence_count - 1];
+    char path[64];
+    ll_session_options options;
+    ll_session_stats stats;
+    ll_session *first, *second;
+    ll_error error;
+    temporary_path(path);
+    ll_model *model = open_model(1, folder_of(name)), *again = open_model(1, folder_of(name));
+    ll_session_options_init(&options);
+    options.context = 256;
+    check(ll_session_open(model, &options, &first, &error), &error);
+    check(ll_session_sync(first, sequence->tokens, sequence->count, NULL, &error), &error);
+    check(ll_session_save(first, path, NULL, 0, NULL, &error), &error);
+    check(ll_session_open(again, &options, &second, &error), &error);
+    check(ll_session_load(second, path, NULL, &error), &error);
+    check(ll_session_sync(second, sequence->tokens, sequence->count, NULL, &error), &error);
+    assert_int_equal(ll_session_get_stats(second, &stats), LL_OK);
+    assert_int_equal(stats.prefilled + stats.decoded, 0);
+    assert_memory_equal(row_of(first), row_of(second),
+                        file->vocabulary * sizeof(float));
+    ll_session_close(second);
+    ll_model_close(again);
+    /* another family's, and the same with other settings: refused, and nothing changes */
+    const char *other = strcmp(name, "llama") == 0 ? "qwen2" : "llama";
+    ll_model *foreign = open_model(1, folder_of(other));
+    check(ll_session_open(foreign, &options, &second, &error), &error);
+    assert_int_equal(ll_session_load(second, path, NULL, &error), LL_UNSUPPORTED);
+    assert_int_equal(ll_session_position(second), 0);
+    ll_session_close(second);
+    ll_model_close(foreign);
+    options.cache_type = LL_F32;
+    check(ll_session_open(model, &options, &second, &error), &error);
+    assert_int_equal(ll_session_load(second, path, NULL, &error), LL_UNSUPPORTED);
+    ll_session_close(second);
+    ll_session_close(first);
+    ll_model_close(model);
+    unlink(path);
+    printf("# session %s: equal\n", name);
+    vector_file_close(file);
+}
+
 /* ---- tokens ---- */
 
 static size_t read_hex(const char *text, size_t digits, char *out)
@@ -200,13 +279,15 @@ static void expect_ids(const ll_model *model, char *line, size_t number)
     char *colon = strchr(line, ':');
     assert_non_null(colon);
     size_t length = read_hex(line, (size_t)(colon - line), text), count, at = 0;
-    check(ll_tokenize(model, text, length, true, true, seen, sizeof seen / sizeof *seen, &count, &error), &error);
+    check(ll_tokenize(model, text, length, true, true, seen, sizeof seen / sizeof *seen, &count, &error),
+          &error);
     for (char *next = colon + 1, *end;; next = end, at++) {
         long id = strtol(next, &end, 10);
         if (end == next)
             break;
         if (at >= count || seen[at] != id)
-            fail_msg("line %zu: id %zu is %d of %zu, not %ld", number, at, at < count ? seen[at] : -1, count, id);
+            fail_msg("line %zu: id %zu is %d of %zu, not %ld", number, at, at < count ? seen[at] : -1, count,
+                     id);
     }
     assert_int_equal(at, count);
 }
@@ -243,11 +324,12 @@ static void the_chat_template_is_the_folders(void **state)
     ll_model_close(model);
 }
 
-#define FAMILIES 18
+#define FAMILIES 20
 
-static char families[FAMILIES][16] = {"llama",   "mistral",    "qwen2",  "qwen3",     "gemma2", "gemma3",
-                                      "phi3",    "smollm3",    "olmo2",  "granite",   "bloom",  "mpt",
-                                      "falcon",  "starcoder2", "refact", "falcon-rw", "jais",   "baichuan"};
+static char families[FAMILIES][16] = {"llama",     "mistral", "qwen2",    "qwen3",      "gemma2",
+                                      "gemma3",    "phi3",    "smollm3",  "olmo2",      "granite",
+                                      "bloom",     "mpt",     "falcon",   "starcoder2", "refact",
+                                      "falcon-rw", "jais",    "baichuan", "mixtral",    "qwen3moe"};
 
 static const struct {
     const char *name;
@@ -255,6 +337,8 @@ static const struct {
 } checks[] = {
     {"a folder gives the logits of its family", a_folder_gives_the_logits_of_its_family},
     {"what is converted gives the same bits", what_is_converted_gives_the_same_bits},
+    {"pieces give the same bits", pieces_give_the_same_bits},
+    {"a saved session comes back", a_saved_session_comes_back},
     {"what is quantised stays close", what_is_quantised_stays_close},
     {"the tokenizer gives the ids of its library", the_tokenizer_gives_the_ids_of_its_library},
     {"the chat template is the folder's", the_chat_template_is_the_folders},

@@ -22,7 +22,7 @@ static struct gguf *write_toy(const char *path, uint64_t width)
     return gguf;
 }
 
-static struct gguf *turned(const struct gguf *gguf, enum dtype type, int threads)
+static struct gguf *turned(struct gguf *gguf, enum dtype type, int threads)
 {
     struct workers *workers;
     struct gguf *made = NULL;

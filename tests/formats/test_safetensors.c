@@ -58,7 +58,7 @@ static void a_sound_file_is_read(void **state)
     free(bytes);
 }
 
-#define ONE(dtype, shape, offsets) \
+#define ONE(dtype, shape, offsets)                                                                           \
     "{\"a\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}}"
 
 static void lying_headers_are_refused(void **state)
@@ -112,8 +112,10 @@ static void odd_configurations_are_refused(void **state)
         {"", LL_FORMAT, "no JSON"},
         {"{}", LL_FORMAT, "model_type"},
         {"{\"model_type\":\"t5\"}", LL_UNSUPPORTED, "'t5'"},
-        {"{\"model_type\":\"llama\"}", LL_FORMAT, "vocab_size"},
-        {"{\"model_type\":\"llama\",\"vocab_size\":-1}", LL_FORMAT, "vocab_size"},
+        {"{\"model_type\":\"llama\"}", LL_FORMAT, "num_hidden_layers"},
+        {"{\"model_type\":\"llama\",\"vocab_size\":-1,\"hidden_size\":8,\"num_hidden_layers\":1,"
+         "\"num_attention_heads\":2,\"intermediate_size\":8}",
+         LL_FORMAT, "vocab_size"},
         {"{\"model_type\":\"llama\",\"vocab_size\":9,\"hidden_size\":8,\"num_hidden_layers\":1,"
          "\"num_attention_heads\":2,\"intermediate_size\":8,\"rope_scaling\":{\"type\":\"dynamic\"}}",
          LL_UNSUPPORTED, "'dynamic'"},

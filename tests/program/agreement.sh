@@ -15,7 +15,7 @@ names_in() # FILE: the long options that a --help lists
 {
     grep -o '^ *\(-., \)\{0,1\} *--[a-z-]*' "$1" | grep -o -e '--[a-z-]*' | sort
 }
-verbs='chat sum ask cache run text tokens info plan ppl bench models log quantize convert help'
+verbs='chat sum ask cache run text tokens info plan ppl bench models log quantize convert check help'
 longleaf help options > all
 names_in all > options
 [ "$(wc -l < options)" -ge 40 ]

@@ -50,8 +50,8 @@ refused 2 "no list of at most" "sizes that are none are refused" longleaf plan s
 refused 2 "two forms" "two forms at once are refused" longleaf plan small --json --csv
 refused 2 "one model at a time" "one drawing shows one model" longleaf plan small alibi --svg x.svg
 refused 5 "there is no model" "a model that is not there is refused" longleaf plan nowhere
-echo '{"model_type":"falcon"}' > falcon.json
-refused 5 "falcon" "a family that is not known is named" longleaf plan ./falcon.json
+echo '{"model_type":"t5"}' > t5.json
+refused 5 "'t5'" "a family that is not known is named" longleaf plan ./t5.json
 mkdir -p piped && mkfifo piped/config.json
 refused 5 "not a regular file" "a configuration that is a pipe is not waited for" timeout -s KILL 20 longleaf plan piped
 refused 4 "would fit" "a context that cannot fit ends with 4 and the nearest" longleaf run -m small -p hi --raw -c 4000000 --memory 64M

@@ -180,7 +180,7 @@ FAMILIES = [
            with_={**SMALL, "head_dim": 8, "rope_parameters": LLAMA3, "attention_bias": True}),
     family("mistral", "pieces-prefix", "MistralForCausalLM", "MistralConfig", with_={**SMALL, "sliding_window": 12}),
     family("mixtral", "pieces-prefix", "MixtralForCausalLM", "MixtralConfig",
-           with_={**SMALL, "num_local_experts": 5, "experts_implementation": "eager", "num_experts_per_tok": 2, "sliding_window": None}),
+           with_={**SMALL, "hidden_size": 32, "intermediate_size": 64, "num_local_experts": 5, "experts_implementation": "eager", "num_experts_per_tok": 2, "sliding_window": None}),
     family("qwen2", "qwen", "Qwen2ForCausalLM", "Qwen2Config", with_={**SMALL, "tie_word_embeddings": True}),
     family("qwen3", "qwen", "Qwen3ForCausalLM", "Qwen3Config",
            with_={**SMALL, "head_dim": 8, "rope_parameters": {

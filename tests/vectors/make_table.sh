@@ -1,7 +1,8 @@
 #!/bin/sh
 # Writes docs/models.md: every architecture with the largest error that its test vectors saw.
 # SPDX-License-Identifier: Apache-2.0
-# usage: make_table.sh LOG > docs/models.md, where LOG is tests/engine/test_vectors.log of `make check`
+# usage: make_table.sh VECTORS FOLDERS > docs/models.md; these are the logs of `make check
+# TESTS="tests/engine/test_vectors tests/engine/test_folders"`
 set -eu
 cat <<'END'
 # Models
@@ -11,9 +12,46 @@ files, the logits they must give and the scripts that made both are in `tests/ve
 the truth, where it has a class; NumPy models written from the published descriptions are it for mpt with a bias of
 16, refact, baichuan with ALiBi and jais (`mpt_truth.py`, `alibi_truth.py`).
 
-The numbers are the largest differences of logits seen over sequences of 1, 7, 40 and 200 tokens, as shares of
-their range: plain loops, the processor's kernels, and the same with keys and values kept as F16. This page is
-written by `tests/vectors/make_table.sh` from the log of `make check TESTS=tests/engine/test_vectors`.
+This page is written by `tests/vectors/make_table.sh` from the logs of
+`make check TESTS="tests/engine/test_vectors tests/engine/test_folders"`.
+
+## Families
+
+Each row is a Hugging Face folder of a tiny model (BF16), as transformers writes it, in `tests/vectors/hf`. The numbers
+are the largest differences of logits from double precision, as shares of their range: the folder run as it is by plain
+loops and by the processor's kernels, the file that `longleaf convert` makes of it (its logits are the folder's, bit for
+bit), and that file with weights as Q8_0 (F16 where rows are too short for its blocks). Token ids are those of the
+tokenizers library (sentencepiece for baichuan) on 28 texts of many scripts, the template is the folder's own, and a
+session saved and opened again computes nothing and has the same logits.
+
+| family | architecture | plain loops | kernels | convert | quantize | token ids | template | session |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- |
+END
+awk '/^# (folder|convert|quantize|tokens|template|session) / {
+    name = $3; sub(/:$/, "", name)
+    if (!(name in order)) { order[name] = ++count; names[count] = name }
+    if ($2 == "folder") { plain[name] = $5; fast[name] = $7 }
+    if ($2 == "convert" || $2 == "quantize") value[name, $2] = $5
+    if ($2 == "tokens") value[name, $2] = $4 " equal"
+    if ($2 == "template" || $2 == "session") value[name, $2] = $4
+}
+END {
+    architecture["mistral"] = architecture["mixtral"] = "llama"
+    architecture["falcon-rw"] = "falcon"
+    for (i = 1; i <= count; i++) {
+        n = names[i]
+        printf "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", n, n in architecture ? architecture[n] : n, plain[n],
+            fast[n], value[n, "convert"], value[n, "quantize"], value[n, "tokens"], value[n, "template"],
+            value[n, "session"]
+    }
+}' "$2"
+cat <<'END'
+
+## Settings
+
+GGUF files of tiny models with settings that families share or differ in. The numbers are the largest differences of
+logits over sequences of 1, 7, 40 and 200 tokens: plain loops, the processor's kernels, and the same with keys and
+values kept as F16.
 
 | architecture | test model | plain loops | kernels | kernels, F16 cache |
 | --- | --- | --- | --- | --- |
@@ -40,7 +78,17 @@ longrope's long factors serve sessions whose context is longer than the training
 token on; a session never changes them. Files of falcon-rw need two keys that no converter writes:
 `falcon.attention.max_alibi_bias` (f32, 8) and `falcon.use_parallel_residual` (bool, false). A baichuan file of neither
 32 nor 40 layers needs `baichuan.attention.max_alibi_bias` (f32; 0 for rotary positions). `--set-meta` sets such
-keys, and any other, without writing a file.
+keys, and any other, without writing a file; `longleaf convert` writes them.
+
+Mixtures of experts (mixtral, whose files are of the architecture llama, and qwen3moe) run on the processor: each token
+is given to the experts of the greatest scores, whose shares are made to sum to 1 unless the file says
+`expert_weights_norm = false`; their sum is taken in the order of the experts, so that it does not depend on what else
+is computed. Files in which every expert is a tensor of its own (before 2024) are refused, and devices other than the
+processor refuse such models in a sentence.
+
+`--rope-scaling`, `--rope-factor`, `--rope-base` and `--rope-original` put another scaling of rotary positions in place
+of the file's; `--alibi-max-bias` sets what ALiBi's slopes are made from, and `--alibi-stretch X` divides its distances
+by X (position interpolation). Each is refused for a model that has no such positions.
 
 Chat templates are rendered by the engine itself; `tests/text/make_template_vectors.py` makes templates of every
 construct and of the ways that ChatML, Llama 2 and 3, Gemma, Qwen 3, Phi 3, Mistral, Granite, Zephyr, DeepSeek and

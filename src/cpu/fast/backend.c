@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cpu/cpu.h"
+#include "cpu/experts.h"
 #include "cpu/fast/fast.h"
 #include "cpu/fast/isa.h"
 
@@ -153,6 +154,7 @@ const struct backend_table cpu_backend = {
     .cache_write = fast_cache_write,
     .attention = fast_attention,
     .activate = fast_activate,
+    .experts = host_experts,
     .add = fast_add,
     .clamp = fast_clamp,
     .softcap = fast_softcap,

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cpu/cpu.h"
+#include "cpu/experts.h"
 
 static int reference_probe(const char **reason)
 {
@@ -60,6 +61,7 @@ const struct backend_table reference_backend = {
     .cache_write = reference_cache_write,
     .attention = reference_attention,
     .activate = reference_activate,
+    .experts = host_experts,
     .add = reference_add,
     .clamp = reference_clamp,
     .softcap = reference_softcap,
