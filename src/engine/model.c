@@ -474,7 +474,6 @@ void model_describe(const struct gguf *gguf, const struct model_hparams *h, cons
                           .cache_heads = (size_t)h->max_kv_heads,
                           .head_size = (size_t)h->head_dim,
                           .position = h->position,
-                          .adapters = adapters_count(model->adapters),
                           .adapter_bytes = h->adapter_bytes};
     snprintf(info.name, sizeof info.name, "%s", h->name);
     snprintf(info.architecture, sizeof info.architecture, "%s", h->architecture->name);
@@ -491,6 +490,7 @@ ll_status ll_model_get_info(const ll_model *model, ll_model_info *ret)
 {
     uint64_t tokens = (uint64_t)engine_backend(model->engine)->block_tokens * 1024;
     model_describe(model->gguf, &model->hparams, model->tokenizer, &model->chat, ret);
+    ret->adapters = adapters_count(model->adapters);
     ret->cache_bytes_per_token =
         estimate_cache(&model->hparams, (int)(tokens / 1024), tokens, DT_F16) / tokens;
     return LL_OK;
