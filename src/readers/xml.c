@@ -119,9 +119,14 @@ ll_status xml_walk(const struct input *input, const char *member, const char *by
                            XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING | XML_PARSE_COMPACT);
     if (!xml.reader)
         return error_nomem(input->error, "xml", length);
+    /* Faults of the encoding go past the reader's handler to this thread's, which would print them. */
+    xmlStructuredErrorFunc before = xmlStructuredError;
+    void *before_user = xmlStructuredErrorContext;
+    xmlSetStructuredErrorFunc(&xml, on_error);
     xmlTextReaderSetStructuredErrorHandler(xml.reader, on_error, &xml);
     ll_status status = walk(input, &xml, handler, user, &end);
     xmlFreeTextReader(xml.reader);
+    xmlSetStructuredErrorFunc(before_user, before);
     if (status == LL_OK && end != 0)
         return error_set(input->error, LL_UNREADABLE, "xml", "%s: %s is damaged (%s)", name, member,
                          reason[0] ? reason : "elements nested too deeply");

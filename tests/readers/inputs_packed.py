@@ -199,6 +199,13 @@ def entities():
     refused("damaged", "cut.docx")
 
 
+@case(27, "XML in a broken encoding is refused with one sentence, and the library under it prints nothing")
+def broken_encoding():
+    broken = b"\xff\xfe" + f'<w:document {W}><w:body>'.encode("utf-16-le") + b"\x00\xdc\x00\xd8\x00\x00" * 3000
+    pack("a.docx", {"word/document.xml": broken})
+    refused("damaged", "a.docx")
+
+
 @case(38, "a folder: sorted, .gitignore and its negations honoured in each folder, .git and binaries out")
 def folder():
     put("src/b.py", "import os\n\ndef melt(sand):\n    return sand\n\n\nclass Oven:\n    def heat(self):\n        pass\n")
