@@ -5,6 +5,7 @@
  * token ids (the tokenizers library). Distances are shares of the logits' range. */
 #include "longleaf.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -204,8 +205,7 @@ static void pieces_give_the_same_bits(void **state)
     check(ll_session_sync(whole, sequence->tokens, sequence->count, NULL, &error), &error);
     for (size_t i = 1; i <= sequence->count; i++)
         check(ll_session_sync(pieces, sequence->tokens, i, NULL, &error), &error);
-    assert_memory_equal(row_of(whole), row_of(pieces),
-                        file->vocabulary * sizeof(float));
+    assert_memory_equal(row_of(whole), row_of(pieces), file->vocabulary * sizeof(float));
     ll_session_close(whole);
     ll_session_close(pieces);
     ll_model_close(model);
@@ -235,8 +235,7 @@ static void a_saved_session_comes_back(void **state)
     check(ll_session_sync(second, sequence->tokens, sequence->count, NULL, &error), &error);
     assert_int_equal(ll_session_get_stats(second, &stats), LL_OK);
     assert_int_equal(stats.prefilled + stats.decoded, 0);
-    assert_memory_equal(row_of(first), row_of(second),
-                        file->vocabulary * sizeof(float));
+    assert_memory_equal(row_of(first), row_of(second), file->vocabulary * sizeof(float));
     ll_session_close(second);
     ll_model_close(again);
     /* another family's, and the same with other settings: refused, and nothing changes */
@@ -324,6 +323,138 @@ static void the_chat_template_is_the_folders(void **state)
     ll_model_close(model);
 }
 
+/* ---- positions by options ---- */
+
+#define META_MOST 4
+
+/* The worst distance of a file of tests/vectors with metadata put in place of its own. */
+static double distance_with(const char *name, const char *const *meta, size_t count)
+{
+    struct vector_file *file = vector_file_open(name);
+    ll_model_options options;
+    ll_model *model;
+    ll_error error;
+    ll_model_options_init(&options);
+    options.set_meta = meta;
+    options.set_meta_count = count;
+    check(ll_model_open(engines[0], vector_path(name, ".gguf"), &options, NULL, &model, &error), &error);
+    float *seen = logits_of(model, file);
+    double distance = worst(file, seen);
+    free(seen);
+    ll_model_close(model);
+    vector_file_close(file);
+    return distance;
+}
+
+static void scaling_that_is_asked_for_is_that_of_a_file(void **state)
+{
+    static const char *const llama3[] = {"*.rope.scaling.type=str:llama3", "*.rope.scaling.factor=f32:8",
+                                         "*.rope.scaling.original_context_length=u32:64"};
+    static const char *const yarn[] = {"*.rope.scaling.type=str:yarn", "*.rope.scaling.factor=f32:8",
+                                       "*.rope.scaling.original_context_length=u32:64"};
+    static const char *const none[] = {"*.rope.scaling.type=str:none"};
+    static const char *const linear[] = {"*.rope.scaling.type=str:linear", "*.rope.scaling.factor=f32:3"};
+    (void)state;
+    /* the file keeps these as a tensor of divisors; here they are computed */
+    assert_true(distance_with("llama-tied-scaled", llama3, 3) <= BOUND_EXACT);
+    assert_true(distance_with("llama-tied-scaled", none, 1) > 1e-3);
+    assert_true(distance_with("llama-yarn", yarn, 3) <= BOUND_EXACT);
+    assert_true(distance_with("llama-yarn", none, 1) > 1e-3);
+    assert_true(distance_with("llama-grouped", none, 1) <= BOUND_EXACT);
+    assert_true(distance_with("llama-grouped", linear, 2) > 1e-3);
+}
+
+static void alibi_takes_its_bias_and_stretch_from_options(void **state)
+{
+    static const char *const usual[] = {"*.attention.max_alibi_bias=f32:8",
+                                        "*.attention.alibi_stretch=f32:1"};
+    static const char *const longer[] = {"*.attention.alibi_stretch=f32:4"};
+    static const char *const steep[] = {"*.attention.max_alibi_bias=f32:16"};
+    /* one head has the slope 2^-bias: a stretch of 4 takes two from the bias */
+    static const char *const traded[] = {"*.attention.max_alibi_bias=f32:6",
+                                         "*.attention.alibi_stretch=f32:4", "*.attention.head_count=u32:1",
+                                         "*.attention.head_count_kv=u32:1"};
+    static const char *const single[] = {"*.attention.head_count=u32:1", "*.attention.head_count_kv=u32:1"};
+    (void)state;
+    assert_true(distance_with("bloom-4-heads", usual, 2) <= BOUND_EXACT);
+    assert_true(distance_with("bloom-4-heads", longer, 1) > 1e-3);
+    assert_true(distance_with("bloom-4-heads", steep, 1) > 1e-3);
+    double one = distance_with("bloom-4-heads", single, 2),
+           other = distance_with("bloom-4-heads", traded, META_MOST);
+    assert_true(one > 1e-3 && fabs(one - other) < 1e-5);
+}
+
+static void options_without_meaning_are_refused(void **state)
+{
+    static const struct {
+        const char *name, *meta;
+        ll_status status;
+    } cases[] = {{"bloom-4-heads", "*.rope.scaling.type=str:yarn", LL_ARGUMENT},
+                 {"llama-grouped", "*.attention.alibi_stretch=f32:2", LL_ARGUMENT},
+                 {"llama-grouped", "*.attention.max_alibi_bias=f32:8", LL_ARGUMENT},
+                 {"llama-grouped", "*.rope.scaling.type=str:magic", LL_UNSUPPORTED},
+                 {"llama-grouped", "*.rope.scaling.type=str:longrope", LL_FORMAT},
+                 {"bloom-4-heads", "*.attention.alibi_stretch=f32:0", LL_FORMAT}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ll_model_options options;
+        ll_model *model = NULL;
+        ll_error error = {0};
+        ll_model_options_init(&options);
+        options.set_meta = &cases[i].meta;
+        options.set_meta_count = 1;
+        ll_status status =
+            ll_model_open(engines[1], vector_path(cases[i].name, ".gguf"), &options, NULL, &model, &error);
+        if (status != cases[i].status || model || !error.text[0])
+            fail_msg("%s with %s: %s, %s", cases[i].name, cases[i].meta, ll_status_name(status), error.text);
+    }
+}
+
+/* A mixture that does not fit its tensors, or a file that only claims to be one. */
+static void mixtures_that_do_not_fit_are_refused(void **state)
+{
+    static const struct {
+        const char *folder, *meta;
+        ll_status status;
+    } cases[] = {{"mixtral", "*.expert_used_count=u32:6", LL_FORMAT},
+                 {"mixtral", "*.expert_used_count=u32:0", LL_FORMAT},
+                 {"mixtral", "*.expert_used_count=i32:-1", LL_FORMAT},
+                 {"mixtral", "*.expert_count=u32:4", LL_FORMAT},
+                 {"mixtral", "*.expert_count=u32:4294967295", LL_FORMAT},
+                 {"mixtral", "*.expert_count=u32:0", LL_FORMAT},
+                 {"mixtral", "*.expert_count=str:5", LL_FORMAT},
+                 {"mixtral", "*.expert_weights_scale=str:x", LL_FORMAT},
+                 {"mixtral", "*.expert_shared_count=u32:1", LL_UNSUPPORTED},
+                 {"qwen3moe", "*.expert_feed_forward_length=u32:15", LL_FORMAT},
+                 {"qwen3moe", "*.expert_feed_forward_length=u32:4000000000", LL_FORMAT},
+                 {"llama", "*.expert_count=u32:4", LL_FORMAT},
+                 {"gemma2", "*.expert_count=u32:4", LL_UNSUPPORTED}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ll_model_options options;
+        ll_model *model = NULL;
+        ll_error error = {0};
+        ll_model_options_init(&options);
+        options.set_meta = &cases[i].meta;
+        options.set_meta_count = 1;
+        ll_status status =
+            ll_model_open(engines[1], folder_of(cases[i].folder), &options, NULL, &model, &error);
+        if (status != cases[i].status || model || !error.text[0])
+            fail_msg("%s with %s: %s, %s", cases[i].folder, cases[i].meta, ll_status_name(status),
+                     error.text);
+    }
+}
+
+/* ---- verdicts ---- */
+
+static void every_folder_and_file_is_found_sound(void **state)
+{
+    ll_model_info info;
+    ll_error error;
+    check(ll_model_check(folder_of(*state), &info, &error), &error);
+    assert_true(info.layers >= 2 && info.vocabulary > 0 && info.parameters > 1000);
+}
+
 #define FAMILIES 20
 
 static char families[FAMILIES][16] = {"llama",     "mistral", "qwen2",    "qwen3",      "gemma2",
@@ -341,13 +472,19 @@ static const struct {
     {"a saved session comes back", a_saved_session_comes_back},
     {"what is quantised stays close", what_is_quantised_stays_close},
     {"the tokenizer gives the ids of its library", the_tokenizer_gives_the_ids_of_its_library},
+    {"every folder is found sound", every_folder_and_file_is_found_sound},
     {"the chat template is the folder's", the_chat_template_is_the_folders},
 };
 #define CHECKS (sizeof checks / sizeof *checks)
 
 int main(void)
 {
-    static struct CMUnitTest tests[FAMILIES * CHECKS];
+    static struct CMUnitTest tests[FAMILIES * CHECKS + 4] = {
+        [FAMILIES * CHECKS] = cmocka_unit_test(scaling_that_is_asked_for_is_that_of_a_file),
+        [FAMILIES * CHECKS + 1] = cmocka_unit_test(alibi_takes_its_bias_and_stretch_from_options),
+        [FAMILIES * CHECKS + 2] = cmocka_unit_test(options_without_meaning_are_refused),
+        [FAMILIES * CHECKS + 3] = cmocka_unit_test(mixtures_that_do_not_fit_are_refused),
+    };
     static char names[FAMILIES * CHECKS][80];
     for (size_t i = 0; i < FAMILIES * CHECKS; i++) {
         snprintf(names[i], sizeof names[i], "%s: %s", families[i / CHECKS], checks[i % CHECKS].name);

@@ -120,6 +120,31 @@ refused 5 'broken.gguf' "what is no model is refused" longleaf quantize broken.g
 test ! -e x.gguf
 tap_case $? "and nothing is left behind"
 
+# ---- check ----
+ends 0 "a sound file is found so" longleaf check whole.gguf
+holds out 'sound: llama' "with what it is"
+head -c 9000 whole.gguf > cut.gguf
+refused 5 'missing' "a file that ends early is told" longleaf check cut.gguf
+refused 5 'nowhere' "one that is not there, too" longleaf check nowhere.gguf
+longleaf check --json whole.gguf cut.gguf > out
+is "$?" 5 "one bad file of two is a bad verdict"
+is "$(at files.0.sound out)" true "the good one is called so"
+is "$(at files.1.sound out)" false "and the bad one"
+
+# ---- positions ----
+ends 0 "rotary positions are scaled as asked" longleaf run -m toy -p hello -n 3 --raw --ignore-eos \
+    --rope-scaling yarn --rope-factor 4 --rope-original 32
+refused 2 'no meaning' "a bias is refused where there is no ALiBi" longleaf run -m toy -p hello --alibi-max-bias 8
+refused 2 'is not one of' "a scaling that nobody knows is refused" longleaf run -m toy -p x --rope-scaling magic
+refused 2 'outside' "and a factor out of range" longleaf run -m toy -p x --rope-factor 0
+
+# ---- what info tells ----
+longleaf info toy > out
+holds out 'tensors  ' "info counts tensors by their type"
+holds out 'with a context of' "and tells what memory contexts take"
+longleaf info ./whole.gguf --json > out
+is "$(at types.0.type out)" F32 "as JSON, too"
+
 # ---- convert, and folders as models ----
 folder=$top_srcdir/tests/vectors/hf/llama
 ends 0 "a Hugging Face folder is written as a GGUF file" longleaf convert "$folder" llama.gguf
