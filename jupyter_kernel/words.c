@@ -129,6 +129,13 @@ static const char **mark_names(const struct conversation *conversation)
     return names;
 }
 
+/* Does a magic of that name, with one % before it, belong to a line that begins with one % or with two? */
+static bool suits(const char *item, bool block)
+{
+    enum command command = command_find(IN_NOTEBOOK, item + 1, strlen(item + 1));
+    return command == COMMAND_COUNT || magic_row(command)->body != (block ? BODY_NONE : BODY_MUST);
+}
+
 /* Gives the byte where the candidates begin. */
 static size_t complete_magic(const struct talk *talk, const struct place *place, json_t *list)
 {
@@ -143,7 +150,10 @@ static size_t complete_magic(const struct talk *talk, const struct place *place,
     complete_line(&completion, IN_NOTEBOOK, line, length, marks);
     for (size_t i = 0; i < completion.count; i++) {
         struct text item = {0};
-        if (!completion.from && place->sign > place->start)
+        bool block = place->sign > place->start;
+        if (!completion.from && !suits(completion.items[i], block))
+            continue;
+        if (!completion.from && block)
             text_putc(&item, '%');
         text_puts(&item, completion.items[i]);
         json_array_append_new(list, json_make_text(text_string(&item), item.length));

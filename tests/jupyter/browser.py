@@ -135,6 +135,23 @@ def session():
 
 
 @case
+def a_notebook_is_created_from_the_launcher_and_runs_a_cell():
+    folder, lab = session()
+    try:
+        lab.browser.get(f"http://127.0.0.1:{lab.port}/lab?reset")
+        lab.wait(lambda: lab.browser.find_element(
+            By.CSS_SELECTOR, ".jp-LauncherCard[data-category='Notebook'][title*='Longleaf']").click() or True)
+        lab.wait(lambda: lab.cells() and "dle" in lab.status())
+        lab.write(0, "%echo made here")
+        lab.run(0)
+        lab.wait(lambda: "made here" in lab.outputs(lab.cells()[0]))
+        assert list(lab.work.glob("Untitled*.ipynb"))
+    finally:
+        lab.close()
+        folder.cleanup()
+
+
+@case
 def a_cell_streams_under_a_gauge_that_changes_and_an_interrupt_keeps_the_text():
     folder, lab = session()
     try:

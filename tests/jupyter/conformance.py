@@ -694,6 +694,8 @@ def completion_counts_code_points_and_knows_magics_parameters_and_files():
         same((got["matches"], got["cursor_start"], got["cursor_end"]), (["%model"], 0, 4))
         got = complete("%%summ")
         assert "%%summarize" in got["matches"] and got["cursor_start"] == 0
+        same(complete("%%s")["matches"], ["%%sum", "%%system"])  # not those that take no text
+        same((complete("%fil")["matches"], complete("%%fil")["matches"]), ([], ["%%file"]))
         got = complete("%params max_")
         same((got["matches"], got["cursor_start"], got["cursor_end"]), (["max_tokens"], 8, 12))
         same(complete("%params gauge=o")["matches"], ["on", "off"])
