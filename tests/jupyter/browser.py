@@ -143,7 +143,7 @@ def a_notebook_is_created_from_the_launcher_and_runs_a_cell():
             By.CSS_SELECTOR, ".jp-LauncherCard[data-category='Notebook'][title*='Longleaf']").click() or True)
         lab.wait(lambda: lab.cells() and "dle" in lab.status())
         lab.write(0, "%echo made here")
-        lab.run(0)
+        lab.enter(0).send_keys(Keys.CONTROL, Keys.ENTER)
         lab.wait(lambda: "made here" in lab.outputs(lab.cells()[0]))
         assert list(lab.work.glob("Untitled*.ipynb"))
     finally:
