@@ -22,6 +22,7 @@ bool talk_init(struct talk *talk, struct text *problem)
         return false;
     }
     settings_config_path(&path);
+    talk->beacon = beacon_open("longleaf-kernel", "notebook");
     bool ok = (!path.length || settings_read_config(&talk->settings, text_string(&path), problem)) &&
               settings_read_environment(&talk->settings, problem);
     text_fini(&path);
@@ -35,6 +36,7 @@ bool talk_init(struct talk *talk, struct text *problem)
 void talk_fini(struct talk *talk)
 {
     talk_close_model(talk);
+    beacon_close(talk->beacon);
     ll_engine_close(talk->engine);
     conversation_fini(&talk->conversation);
     for (size_t i = 0; i < talk->document_count; i++) {
@@ -52,14 +54,17 @@ void talk_fini(struct talk *talk)
 static void on_progress(void *user, const ll_progress *progress)
 {
     struct turn *turn = user;
+    beacon_progress(turn->talk->beacon, progress);
     gauge_progress(&turn->gauge, progress);
 }
 
 static ll_flow on_token(void *user, const ll_token_event *event)
 {
     struct turn *turn = user;
-    if (event->token >= 0)
+    if (event->token >= 0) {
         gauge_token(&turn->gauge);
+        beacon_token(turn->talk->beacon);
+    }
     if (turn->asked > 0)
         recorder_first_token(turn->talk->recorder, human_clock() - turn->asked);
     if (!turn->output->first_token[0])
@@ -83,6 +88,7 @@ void turn_init(struct turn *turn, struct talk *talk, struct output *output, ll_c
 void turn_fini(struct turn *turn)
 {
     turn->talk->worked = human_clock();
+    beacon_progress(turn->talk->beacon, NULL);
     gauge_fini(&turn->gauge);
     text_fini(&turn->text);
 }
@@ -189,6 +195,7 @@ static void take(struct turn *turn, ll_engine *engine, ll_model *model, ll_sessi
     settings_set(&talk->settings, OPTION_MODEL, ORIGIN_LINE, 0, text_string(&talk->model_path), &problem);
     text_fini(&problem);
     talk_label(text_string(&talk->model_path), &talk->label);
+    beacon_watch(talk->beacon, text_string(&talk->label), engine, session);
     begin_record(talk);
 }
 
@@ -293,6 +300,7 @@ bool talk_open_model(struct turn *turn)
 
 void talk_close_model(struct talk *talk)
 {
+    beacon_leave(talk->beacon, talk->engine);
     recorder_close(talk->recorder, talk->engine, talk->session, "done");
     talk->recorder = NULL;
     ll_session_close(talk->session);

@@ -6,6 +6,7 @@
 #ifndef JUPYTER_KERNEL_TALK_H
 #define JUPYTER_KERNEL_TALK_H
 
+#include "console/beacon.h"
 #include "console/conversation.h"
 #include "console/recorder.h"
 #include "console/settings.h"
@@ -30,6 +31,7 @@ struct talk {
     ll_session *session;
     size_t context;                /* what the session was opened with: tokens wanted, */
     ll_dtype kv;                   /* type of keys and values */
+    struct beacon *beacon;         /* what `longleaf top` sees */
     struct recorder *recorder;     /* the model's run in the run log */
     struct text model_path, label; /* label: the file's name, without .gguf */
     struct conversation conversation;

@@ -3,7 +3,9 @@
 #include "repl/answer.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "console/circle.h"
 #include "console/human.h"
 #include "console/sampling.h"
 #include "repl/say.h"
@@ -17,8 +19,14 @@ void answer_init(struct answer *answer, struct program *program, const struct wo
     answer->logprobs = answer->wants_logprobs ? json_array() : NULL;
 }
 
+void answer_guard(struct answer *answer)
+{
+    answer->circle = calloc(1, sizeof *answer->circle);
+}
+
 void answer_fini(struct answer *answer)
 {
+    free(answer->circle);
     text_fini(&answer->text);
     json_decref(answer->tokens);
     json_decref(answer->logprobs);
@@ -105,7 +113,9 @@ static ll_flow on_token(void *user, const ll_token_event *event)
         output_write(output, event->text, event->length);
         output_flush(output);
     }
-    return output->failure || answer->text.failed ? LL_STOP : LL_CONTINUE;
+    answer->circled =
+        answer->circled || (answer->circle && circle_add(answer->circle, event->text, event->length));
+    return output->failure || answer->text.failed || answer->circled ? LL_STOP : LL_CONTINUE;
 }
 
 static int refuse_long(struct program *program, size_t count, size_t capacity)

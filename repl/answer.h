@@ -35,10 +35,14 @@ struct answer {
     double prefill_seconds, decode_seconds, first_token_seconds; /* the last from the call's start */
     double began;
     ll_finish finish;
-    struct why *why;     /* borrowed; NULL: alternatives are not kept */
-    uint64_t seed_shift; /* added to the seed, so that another try differs */
+    struct circle *circle; /* owned; ends an answer that goes in a circle. NULL: none is ended */
+    bool circled;          /* it was */
+    struct why *why;       /* borrowed; NULL: alternatives are not kept */
+    uint64_t seed_shift;   /* added to the seed, so that another try differs */
 };
 
+/* Ends the answer when it goes in a circle; without memory it goes on. */
+void answer_guard(struct answer *answer);
 /* record: keep tokens and, when --logprobs was given, their log-probabilities. */
 void answer_init(struct answer *answer, struct program *program, const struct work *work, bool shows,
                  bool record);

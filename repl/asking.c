@@ -89,9 +89,9 @@ void asking_print(const struct asking *asking, struct output *output)
         output_puts(output, "\n");
     }
     if (!asking->info.found)
-        output_printf(output, "\n(%s; %s of %s windows %s)\n", asking->info.reason,
-                      human_count(asking->info.asked).text, human_count(asking->info.passages).text,
-                      asking->model_name ? "asked" : "looked at");
+        output_printf(
+            output, "\n(%s; %s of %s %s)\n", asking->info.reason, human_count(asking->info.asked).text,
+            human_things(asking->info.passages, "window").text, asking->model_name ? "asked" : "looked at");
     for (size_t i = 0; i < ll_answer_quote_count(asking->answer); i++) {
         ll_quote quote;
         if (ll_answer_get_quote(asking->answer, i, &quote) != LL_OK)

@@ -14,6 +14,7 @@
 #include "console/human.h"
 #include "console/memory.h"
 #include "repl/bytes.h"
+#include "repl/dash.h"
 #include "repl/editor.h"
 #include "repl/line.h"
 #include "repl/message.h"
@@ -70,6 +71,7 @@ static int work_on(struct chat *chat, const struct talk_message *message, bool *
                    : talk_ask(talk, message);
     if (code >= LEAVE_HUNG_UP)
         code = program_interrupted();
+    beacon_progress(talk->program->beacon, NULL);
     output_end_line(&talk->program->output);
     return code;
 }
@@ -157,6 +159,17 @@ static bool is_bare(const struct talk_message *message, enum command wanted)
            command_parse(IN_REPL, text_string(&message->text), message->text.length, &argument, &length,
                          &near) == wanted &&
            !length;
+}
+
+/* /dash: at once, also while the model works, since that is what a person wants to see. */
+static void show_dash(struct chat *chat)
+{
+    line_suspend(chat->reader);
+    bool shown = dash_run(stderr, chat->talk->program->beacon, 0);
+    screen_resize(&chat->screen);
+    line_resume(chat->reader);
+    if (!shown)
+        say_error("this terminal has no screen for the dashboard; /memory and /kv say it in words");
 }
 
 /* /edit alone: the last message in $EDITOR, then asked again. */
@@ -333,6 +346,11 @@ static void take_whole(struct chat *chat)
         return;
     }
     line_remember(chat->reader, text_string(&message->text));
+    if (chat->live && is_bare(message, COMMAND_DASH)) {
+        message_clear(&chat->builder);
+        show_dash(chat);
+        return;
+    }
     if (chat->live) {
         queue_message(chat);
         return;

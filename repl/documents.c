@@ -34,7 +34,7 @@ static bool read_password(const struct program *program, struct text *password)
     return true;
 }
 
-int documents_open(struct program *program, const char *const *paths, size_t count, ll_document **ret)
+int documents_read(struct program *program, const char *const *paths, size_t count, ll_document **ret)
 {
     struct text password = {0};
     if (!read_password(program, &password))
@@ -50,8 +50,14 @@ int documents_open(struct program *program, const char *const *paths, size_t cou
     ll_status status = ll_document_open(paths, count, &options, &run, ret, &error);
     text_fini(&password);
     meter_clear(&program->meter);
-    if (status != LL_OK)
-        return program_fail(program, CONCERN_DOCUMENT, &error);
+    return status == LL_OK ? LEAVE_OK : program_fail(program, CONCERN_DOCUMENT, &error);
+}
+
+int documents_open(struct program *program, const char *const *paths, size_t count, ll_document **ret)
+{
+    int code = documents_read(program, paths, count, ret);
+    if (code)
+        return code;
     for (size_t i = 0; i < ll_document_note_count(*ret); i++)
         say_note("%s", ll_document_note(*ret, i));
     return LEAVE_OK;

@@ -8,6 +8,8 @@
 
 /* LEAVE_OK, or the exit code after the failure has been said. The document's notes are said, too. */
 int documents_open(struct program *program, const char *const *paths, size_t count, ll_document **ret);
+/* The same without a word about notes: for documents that were read before. */
+int documents_read(struct program *program, const char *const *paths, size_t count, ll_document **ret);
 json_t *documents_notes(const ll_document *document); /* an array of sentences */
 
 /* LEAVE_UNCOVERED when pages or files of it could not be read, which its notes have said; else LEAVE_OK. */

@@ -14,12 +14,14 @@ void help_overview(struct output *output)
     for (int i = 0; i < VERB_COUNT; i++)
         output_printf(output, "  %-8s %s%s\n", verb_row((enum verb)i)->name, verb_row((enum verb)i)->help,
                       i == VERB_CHAT ? " (without a verb, too)" : "");
-    output_puts(output, "\n`longleaf VERB --help` or `longleaf help VERB` lists a verb's options; `man "
-                        "longleaf` is the manual.\n");
+    output_puts(output, "\n`longleaf VERB --help` or `longleaf help VERB` lists a verb's options, and `man "
+                        "longleaf-VERB` tells\nmore of it. `longleaf help TOPIC`, where TOPIC is one of");
+    for (size_t i = 0; help_topic_name(i); i++)
+        output_printf(output, "%s %s", i ? "," : "", help_topic_name(i));
+    output_puts(output, ".\n`man longleaf` is the manual.\n");
 }
 
-/* Words of a paragraph, broken before the last column, after an indent. */
-static void wrap(struct output *output, const char *words, size_t indent, size_t columns)
+void help_wrap(struct output *output, const char *words, size_t indent, size_t columns)
 {
     size_t at = indent;
     while (*words) {
@@ -54,9 +56,9 @@ static void print_option(struct output *output, const struct option_row *row, ch
 {
     char head[64];
     struct text words = {0};
-    int length = snprintf(head, sizeof head, "  %c%c%c --%s%s%s", letter ? '-' : ' ',
-                          letter ? letter : ' ', letter ? ',' : ' ', row->name,
-                          row->argument ? " " : "", row->argument ? row->argument : "");
+    int length =
+        snprintf(head, sizeof head, "  %c%c%c --%s%s%s", letter ? '-' : ' ', letter ? letter : ' ',
+                 letter ? ',' : ' ', row->name, row->argument ? " " : "", row->argument ? row->argument : "");
     size_t indent = 30;
     output_puts(output, head);
     if (length >= (int)indent)
@@ -64,7 +66,7 @@ static void print_option(struct output *output, const struct option_row *row, ch
     else
         output_printf(output, "%*s", (int)indent - length, "");
     describe(&words, row);
-    wrap(output, text_string(&words), indent, columns < 60 ? 60 : columns > 100 ? 100 : columns);
+    help_wrap(output, text_string(&words), indent, columns < 60 ? 60 : columns > 100 ? 100 : columns);
     text_fini(&words);
 }
 
@@ -83,6 +85,9 @@ void help_verb(struct output *output, enum verb verb, size_t columns)
 
 void help_options(struct output *output, size_t columns)
 {
-    for (int i = 0; i < OPTION_COUNT; i++)
-        print_option(output, option_row((enum option)i), option_row((enum option)i)->letter, columns);
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        const struct option_row *row = option_row((enum option)i);
+        bool own = row->letter && option_find_letter(row->letter, VERB_COUNT) == (enum option)i;
+        print_option(output, row, own ? row->letter : '\0', columns);
+    }
 }

@@ -1,4 +1,4 @@
-/* Lists made from the tables for other readers: the man page's options and bash's completion.
+/* Lists made from the tables for man pages: of all verbs, of one, of the configuration file.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "repl/help.h"
 
@@ -54,10 +54,13 @@ static void roff_sentence(struct output *output, const char *words, const char *
     output_puts(output, end);
 }
 
-static void roff_option(struct output *output, const struct option_row *row)
+/* verb VERB_COUNT: among the options of all. One letter may be two options, each of its own verbs. */
+static void roff_option(struct output *output, enum option option, enum verb verb)
 {
+    const struct option_row *row = option_row(option);
+    bool lettered = row->letter && option_find_letter(row->letter, verb) == option;
     output_puts(output, ".TP\n");
-    if (row->letter) {
+    if (lettered) {
         roff_name(output, "-", (char[]){row->letter, '\0'});
         output_puts(output, ", ");
     }
@@ -72,6 +75,10 @@ static void roff_option(struct output *output, const struct option_row *row)
     }
     if (row->fallback)
         output_printf(output, "The default is \\fB%s\\fR.\n", row->fallback);
+    for (int i = 0; verb == VERB_COUNT && row->letter && !lettered && i < VERB_COUNT; i++)
+        if (option_find_letter(row->letter, (enum verb)i) == option)
+            output_printf(output, "In \\fB%s\\fR its letter is \\fB\\-%c\\fR.\n",
+                          verb_row((enum verb)i)->name, row->letter);
 }
 
 static void roff_verb(struct output *output, enum verb verb)
@@ -106,84 +113,45 @@ void help_roff(struct output *output)
         roff_verb(output, (enum verb)i);
     output_puts(output, ".SH OPTIONS\n");
     for (int i = 0; i < OPTION_COUNT; i++)
-        roff_option(output, option_row((enum option)i));
+        roff_option(output, (enum option)i, VERB_COUNT);
     output_puts(output, ".SH COMMANDS OF A CONVERSATION\n");
     for (int i = 0; i < COMMAND_COUNT; i++)
         roff_command(output, (enum command)i);
 }
 
-/* ---- bash ---- */
+/* ---- pages of their own ---- */
 
-static void bash_verb(struct output *output, enum verb verb)
+/* What the tables know of a verb's page; update-docs.sh adds what longleaf.1 says in sentences. */
+void help_roff_verb(struct output *output, enum verb verb)
 {
-    output_printf(output, "    %s) options=\"", verb_row(verb)->name);
-    const char *before = "";
-    for (int i = 0; i < OPTION_COUNT; i++) {
-        if (!option_applies((enum option)i, verb))
-            continue;
-        output_printf(output, "%s--%s", before, option_row((enum option)i)->name);
-        before = " ";
-    }
-    output_puts(output, "\" ;;\n");
+    const struct verb_row *row = verb_row(verb);
+    output_printf(output, ".SH NAME\nlongleaf\\-%s \\- ", row->name);
+    roff_text(output, row->help);
+    output_printf(output, "\n.SH SYNOPSIS\n\\fBlongleaf %s\\fR [\\fIOPTION...\\fR]%s%s\n.SH DESCRIPTION\n",
+                  row->name, *row->arguments ? " " : "", row->arguments);
+    output_puts(output, ".SH OPTIONS\n");
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if (option_applies((enum option)i, verb))
+            roff_option(output, (enum option)i, verb);
 }
 
-static void bash_values(struct output *output)
+/* Names as they stand in the file, of all that may stand there. */
+void help_roff_config(struct output *output)
 {
+    output_puts(output, ".SH SETTINGS\n");
     for (int i = 0; i < OPTION_COUNT; i++) {
         const struct option_row *row = option_row((enum option)i);
-        if (row->kind == OPTION_IS_FLAG)
+        if (row->line_only)
             continue;
-        output_printf(output, "    --%s", row->name);
-        if (row->letter && option_find_letter(row->letter, VERB_COUNT) == (enum option)i)
-            output_printf(output, " | -%c", row->letter);
-        if (row->choices) {
-            output_puts(output, ") COMPREPLY=($(compgen -W \"");
-            for (size_t c = 0; row->choices[c]; c++)
-                output_printf(output, "%s%s", c ? " " : "", row->choices[c]);
-            output_puts(output, "\" -- \"$word\")); return ;;\n");
-        } else if (row->kind == OPTION_IS_PATH) {
-            output_puts(output, ") COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n");
-        } else {
-            output_puts(output, ") return ;;\n");
+        output_puts(output, ".TP\n");
+        roff_name(output, "", row->name);
+        output_printf(output, " = \\fI%s\\fR\n", row->argument ? row->argument : "yes|no");
+        roff_sentence(output, row->help, row->kind == OPTION_IS_CHOICE ? ":\n" : ".\n");
+        for (size_t c = 0; row->kind == OPTION_IS_CHOICE && row->choices[c]; c++) {
+            roff_name(output, "", row->choices[c]);
+            output_puts(output, row->choices[c + 1] ? ",\n" : ".\n");
         }
+        if (row->fallback)
+            output_printf(output, "The default is \\fB%s\\fR.\n", row->fallback);
     }
-}
-
-void help_completion(struct output *output)
-{
-    output_puts(output, "# Completes longleaf's verbs, options and file names in bash; `longleaf help "
-                        "completion` prints it.\n"
-                        "# SPDX-License-Identifier: Apache-2.0\n"
-                        "_longleaf()\n{\n"
-                        "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} "
-                        "verb=chat options= one\n"
-                        "    COMPREPLY=()\n"
-                        "    case $before in\n");
-    bash_values(output);
-    output_puts(output, "    esac\n    local verbs=\"");
-    for (int i = 0; i < VERB_COUNT; i++)
-        output_printf(output, "%s%s", i ? " " : "", verb_row((enum verb)i)->name);
-    output_puts(output, "\"\n"
-                        "    for one in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
-                        "        [[ \" $verbs \" == *\" $one \"* ]] && verb=$one && break\n"
-                        "    done\n"
-                        "    case $verb in\n");
-    for (int i = 0; i < VERB_COUNT; i++)
-        bash_verb(output, (enum verb)i);
-    output_puts(output, "    esac\n"
-                        "    if [[ $word == -* ]]; then\n"
-                        "        COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
-                        "    elif ((COMP_CWORD == 1)); then\n"
-                        "        COMPREPLY=($(compgen -W \"$verbs\" -- \"$word\"))\n"
-                        "    elif [[ $before == help ]]; then\n"
-                        "        COMPREPLY=($(compgen -W \"$verbs options roff completion\" -- \"$word\"))\n"
-                        "    elif [[ $before == models ]]; then\n"
-                        "        COMPREPLY=($(compgen -W \"list fetch verify path\" -- \"$word\"))\n"
-                        "    elif [[ $before == cache ]]; then\n"
-                        "        COMPREPLY=($(compgen -W \"show prune clear\" -- \"$word\"))\n"
-                        "    else\n"
-                        "        COMPREPLY=($(compgen -f -- \"$word\"))\n"
-                        "    fi\n"
-                        "}\n"
-                        "complete -o filenames -F _longleaf longleaf\n");
 }

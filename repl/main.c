@@ -150,6 +150,7 @@ static int run_verb(struct program *program)
     else
         code = verbs_function(program->verb)(program);
     meter_clear(&program->meter);
+    beacon_close(program->beacon);
     code = settle_output(program, code);
     ll_cancel_free(program->cancel);
     return code;

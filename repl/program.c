@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <signal.h>
+#include <string.h>
 
 #include "console/human.h"
 #include "repl/json.h"
@@ -32,6 +33,7 @@ static void stream_progress(struct program *program, const ll_progress *progress
 static void on_progress(void *user, const ll_progress *progress)
 {
     struct program *program = user;
+    beacon_progress(program->beacon, progress);
     if (program->streams_json && progress->phase != LL_DECODING)
         stream_progress(program, progress);
     if (program->on_progress)
@@ -43,6 +45,7 @@ static void on_progress(void *user, const ll_progress *progress)
 static ll_flow on_token(void *user, const ll_token_event *event)
 {
     struct program *program = user;
+    beacon_token(program->beacon);
     return program->on_token ? program->on_token(program->hearer, event) : LL_CONTINUE;
 }
 
@@ -63,6 +66,14 @@ int program_interrupted(void)
     return seen == SIGTERM ? LEAVE_TERMINATED : seen == SIGHUP ? LEAVE_HUNG_UP : LEAVE_INTERRUPTED;
 }
 
+/* The text often begins with the name already. */
+static bool is_named(const ll_error *error)
+{
+    const char *colon = strstr(error->text, ": ");
+    size_t length = strlen(error->where), before = colon ? (size_t)(colon - error->text) : 0;
+    return length && before >= length && memcmp(colon - length, error->where, length) == 0;
+}
+
 int program_fail(struct program *program, enum concern concern, const ll_error *error)
 {
     meter_clear(&program->meter);
@@ -70,7 +81,8 @@ int program_fail(struct program *program, enum concern concern, const ll_error *
         say_aside("stopped");
         return program_interrupted();
     }
-    say_error("%s%s%s", error->where, error->where[0] ? ": " : "", error->text);
+    bool named = !error->where[0] || is_named(error);
+    say_error("%s%s%s", named ? "" : error->where, named ? "" : ": ", error->text);
     switch (error->status) {
     case LL_NOMEM:
     case LL_DEVICE_MEMORY:
@@ -85,7 +97,7 @@ int program_fail(struct program *program, enum concern concern, const ll_error *
         /* fall through */
     default:
         return concern == CONCERN_MODEL || strcmp(error->where, "model file") == 0 ? LEAVE_MODEL
-               : concern == CONCERN_DOCUMENT ? LEAVE_DOCUMENT
-                                             : LEAVE_OTHER;
+               : concern == CONCERN_DOCUMENT                                       ? LEAVE_DOCUMENT
+                                                                                   : LEAVE_OTHER;
     }
 }

@@ -3,6 +3,7 @@
 #ifndef REPL_PROGRAM_H
 #define REPL_PROGRAM_H
 
+#include "console/beacon.h"
 #include "console/meter.h"
 #include "console/settings.h"
 #include "console/recorder.h"
@@ -33,6 +34,7 @@ struct program {
     int operand_count;
     ll_cancel *cancel;
     struct meter meter;
+    struct beacon *beacon; /* what `longleaf top` sees; NULL: no model was opened */
     struct output output;
     bool streams_json;    /* --ndjson: progress goes to the output as lines */
     double streamed;      /* when the last progress line went out */

@@ -7,7 +7,7 @@
 #include "console/human.h"
 #include "console/meter.h"
 
-enum { PARTS = 6 };
+enum { PARTS = 7 };
 
 struct parts {
     struct text text[PARTS];
@@ -61,6 +61,14 @@ static void add_cache(struct parts *parts, const ll_session_stats *stats)
         text_printf(next_part(parts), "%s reused", human_count(stats->reused).text);
 }
 
+static void add_sight(struct parts *parts, const struct talk *talk)
+{
+    if (talk->sees)
+        text_printf(next_part(parts), "%s %s",
+                    talk->work->info.position == LL_ALIBI ? "ALiBi reach" : "window",
+                    human_count(talk->sees).text);
+}
+
 static void add_memory(struct parts *parts, const struct status *status, const ll_memory *memory)
 {
     text_printf(next_part(parts), "%s %s/%s", status->talk->on_device ? "VRAM" : "RAM",
@@ -83,6 +91,7 @@ void status_line(const struct status *status, size_t columns, struct text *out)
     add_activity(&parts, status, &stats);
     add_cache(&parts, &stats);
     add_memory(&parts, status, &memory);
+    add_sight(&parts, status->talk);
     text_puts(out, status->styled ? "\033[2m" : "");
     size_t used = 0;
     for (size_t i = 0; i < parts.count; i++) {

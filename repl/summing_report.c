@@ -169,9 +169,9 @@ static void put_account(const struct summing *summing, const struct form *form, 
     const ll_coverage *c = &summing->coverage;
     output_printf(output, "%sWhat this rests on%s%s", form->section_open, form->section_close,
                   form->list_open);
-    output_printf(output, "%s%s of %s tokens read in %s windows, %s of the text%s", form->item_open,
+    output_printf(output, "%s%s of %s tokens read in %s, %s of the text%s", form->item_open,
                   human_count(c->read_tokens).text, human_count(c->document_tokens).text,
-                  human_count(c->windows).text, human_share(c->share).text, form->item_close);
+                  human_things(c->windows, "window").text, human_share(c->share).text, form->item_close);
     if (c->unread_pages)
         output_printf(output, "%s%zu of %zu pages hold no text%s", form->item_open, c->unread_pages, c->pages,
                       form->item_close);

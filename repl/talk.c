@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "repl/talk.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +12,23 @@
 #include "repl/prompt.h"
 #include "repl/say.h"
 
-static void look_for_device(struct talk *talk)
+/* Of ALiBi: the distance from which even the head that looks furthest gives a key less than 2^-24 of the
+ * weight that an equal one at hand has. */
+static size_t alibi_reach(const ll_model *model)
 {
+    double bias = 8; /* the paper's, where a file says nothing */
+    ll_meta meta;
+    for (size_t i = 0; i < ll_model_meta_count(model); i++)
+        if (ll_model_get_meta(model, i, &meta) == LL_OK && strstr(meta.key, ".attention.max_alibi_bias"))
+            bias = strtod(meta.value, NULL);
+    return bias > 0 && bias < 32 ? (size_t)(24 * log(2) * exp2(bias)) : 0;
+}
+
+static void look_at_model(struct talk *talk)
+{
+    const ll_model_info *info = &talk->work->info;
+    talk->sees = info->position == LL_ALIBI ? alibi_reach(talk->work->model) : info->sliding_window;
+
     ll_device_info device;
     talk->on_device = talk->work->engine && ll_engine_get_device(talk->work->engine, 0, &device) == LL_OK &&
                       device.kind != LL_CPU;
@@ -20,9 +36,9 @@ static void look_for_device(struct talk *talk)
 
 void talk_init(struct talk *talk, struct program *program, struct work *work)
 {
-    *talk = (struct talk){.program = program, .work = work};
+    *talk = (struct talk){.program = program, .work = work, .standing = SIZE_MAX};
     pthread_mutex_init(&talk->gauge, NULL);
-    look_for_device(talk);
+    look_at_model(talk);
     const char *system = settings_text(&program->settings, OPTION_SYSTEM);
     if (system)
         conversation_set_system(&talk->conversation, system);
@@ -33,6 +49,7 @@ void talk_fini(struct talk *talk)
     conversation_fini(&talk->conversation);
     summing_fini(&talk->summing);
     ll_document_close(talk->summed);
+    ll_document_close(talk->together);
     for (size_t i = 0; i < talk->document_count; i++) {
         free(talk->documents[i].name);
         ll_document_close(talk->documents[i].document);
@@ -70,6 +87,8 @@ static int document_keep(struct talk *talk, struct talk_document *document, cons
         return LEAVE_MEMORY;
     }
     talk->documents[talk->document_count++] = *document;
+    ll_document_close(talk->together);
+    talk->together = NULL;
     return LEAVE_OK;
 }
 
@@ -83,7 +102,7 @@ static int attach(struct talk *talk, struct talk_document *document, const char 
     if (code || !speaks)
         return code;
     if (document->fits)
-        say_aside("%s is attached: %s tokens", name, human_count(document->tokens).text);
+        say_aside("%s is attached: %s", name, human_things(document->tokens, "token").text);
     else
         say_note("%s has %s tokens, too many to talk about at once in a context of %s; /sum summarises it",
                  name, human_count(document->tokens).text, human_count(work_capacity(talk->work)).text);
@@ -99,7 +118,7 @@ int talk_attach(struct talk *talk, const char *path)
 
 int talk_attach_text(struct talk *talk, const char *name, const char *text, size_t length)
 {
-    struct talk_document document = {0};
+    struct talk_document document = {.pasted = true};
     ll_error error = {0};
     if (ll_document_from_text(text, length, NULL, &document.document, &error) != LL_OK)
         return program_fail(talk->program, CONCERN_DOCUMENT, &error);
@@ -148,11 +167,32 @@ int talk_change_model(struct talk *talk, const char *name)
     *talk->work = work;
     pthread_mutex_unlock(&talk->gauge);
     work_close(&old, LEAVE_OK);
-    look_for_device(talk);
+    look_at_model(talk);
     talk->why.count = 0;
     for (size_t i = 0; i < talk->document_count && !code; i++)
         code = document_weigh(talk, &talk->documents[i]);
     return code;
+}
+
+void talk_settle(struct talk *talk)
+{
+    ll_token *tokens = NULL;
+    size_t count = 0;
+    if (talk->conversation.now.count &&
+        conversation_tokens(&talk->conversation, talk->work->model, talk->conversation.now.count, false,
+                            &tokens, &count, NULL) != LL_OK)
+        count = SIZE_MAX;
+    free(tokens);
+    pthread_mutex_lock(&talk->gauge);
+    talk->standing = count;
+    pthread_mutex_unlock(&talk->gauge);
+}
+
+void talk_compute(struct talk *talk)
+{
+    pthread_mutex_lock(&talk->gauge);
+    talk->standing = SIZE_MAX;
+    pthread_mutex_unlock(&talk->gauge);
 }
 
 bool talk_gauge(struct talk *talk, ll_session_stats *stats, ll_memory *memory)
@@ -161,6 +201,8 @@ bool talk_gauge(struct talk *talk, ll_session_stats *stats, ll_memory *memory)
         return false;
     bool known = talk->work->session && ll_session_get_stats(talk->work->session, stats) == LL_OK &&
                  ll_engine_get_memory(talk->work->engine, 0, memory) == LL_OK;
+    if (known && talk->standing < stats->position)
+        stats->position = talk->standing;
     pthread_mutex_unlock(&talk->gauge);
     return known;
 }

@@ -15,8 +15,9 @@ struct talk_document {
     char *name;
     ll_document *document;
     size_t tokens;
-    bool fits; /* its text is given to the model; else it is read in windows */
-    bool sent; /* it was given once */
+    bool fits;   /* its text is given to the model; else it is read in windows */
+    bool sent;   /* it was given once */
+    bool pasted; /* there is no file of that name */
 };
 
 struct talk {
@@ -25,6 +26,7 @@ struct talk {
     struct conversation conversation;
     struct talk_document *documents;
     size_t document_count;
+    ll_document *together;  /* all that are files, read as one for questions; NULL: not yet */
     struct why why;         /* of the last answer */
     struct summing summing; /* the last summary, for its sources; its document is one of the above */
     ll_document *summed;    /* owned: a document that was summarised without being attached */
@@ -32,8 +34,11 @@ struct talk {
     uint64_t retries;      /* of the last message */
     bool warned;           /* that the context is nearly full */
     bool on_device;        /* the model is in a graphics card's memory */
+    size_t sees;           /* tokens back that its attention sees, and no further; 0: all */
     pthread_mutex_t gauge; /* held while the session is exchanged */
-    struct text saved;     /* where the conversation is kept against a crash; empty: nowhere */
+    size_t
+        standing; /* tokens of the conversation where the session still holds others; SIZE_MAX: it does not */
+    struct text saved; /* where the conversation is kept against a crash; empty: nowhere */
 };
 
 /* A message as it came: whole, and as it was typed, with notes in place of what was pasted. */
@@ -62,6 +67,9 @@ size_t talk_room(const struct talk *talk);
 bool talk_given(const struct talk *talk, size_t document); /* the conversation holds its text */
 /* Another model for the same conversation; the old one stays when the new one fails. */
 int talk_change_model(struct talk *talk, const char *name);
+/* The conversation is another than before, and nothing was computed yet: the gauge tells what stands. */
+void talk_settle(struct talk *talk);
+void talk_compute(struct talk *talk); /* from here on the session has it */
 /* What the gauge shows; false while there is nothing to show. Any thread. */
 bool talk_gauge(struct talk *talk, ll_session_stats *stats, ll_memory *memory);
 
@@ -72,8 +80,8 @@ int talk_sum(struct talk *talk, const char *name, const ll_document *document, c
 int talk_sum_all(struct talk *talk, const char *path); /* what is attached, or a file */
 /* Answers from the documents, the first-th and those after it, with the sentences that it rests on. */
 int talk_question(struct talk *talk, const char *question, size_t first);
-int talk_plan(struct talk *talk, const char *path);    /* what that would take */
-int talk_cite(struct talk *talk, const char *number);  /* the passage under a sentence of the last summary */
+int talk_plan(struct talk *talk, const char *path);   /* what that would take */
+int talk_cite(struct talk *talk, const char *number); /* the passage under a sentence of the last summary */
 /* The oldest messages become a summary until so many tokens fit. LEAVE_OK also when nothing helped. */
 int talk_make_room(struct talk *talk, size_t wanted);
 

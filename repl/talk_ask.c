@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "console/fusion.h"
+#include "console/escape.h"
 #include "console/human.h"
 #include "repl/prompt.h"
 #include "repl/say.h"
@@ -105,12 +106,16 @@ static void say_finish(struct talk *talk, const struct answer *answer)
 {
     if (answer->finish == LL_FINISH_CANCELLED)
         say_aside("[stopped; the text so far is kept, and /continue goes on]");
+    else if (answer->circled)
+        say_note(
+            "the answer went in a circle and was ended; /params repeat-penalty 1.1 and /retry often help, "
+            "/continue goes on");
     else if (answer->finish == LL_FINISH_CONTEXT)
         say_note("the context of %s tokens is full; /continue makes room and goes on",
                  human_count(work_capacity(talk->work)).text);
     else if (answer->finish == LL_FINISH_LENGTH)
-        say_aside("[%s tokens, the most that was asked for; /continue goes on]",
-                  human_count(answer->generated).text);
+        say_aside("[%s, the most that was asked for; /continue goes on]",
+                  human_things(answer->generated, "token").text);
     warn_nearly_full(talk);
 }
 
@@ -122,6 +127,9 @@ static int answer_tokens(struct talk *talk, const ll_token *tokens, size_t count
     struct text whole = {0};
     answer_init(&answer, program, talk->work, true, false);
     talk->why.count = 0;
+    talk_compute(talk);
+    if (!settings_flag(&program->settings, OPTION_NO_LOOP_GUARD))
+        answer_guard(&answer);
     answer.why = &talk->why;
     answer.seed_shift = talk->retries;
     program->output.prose = true;
@@ -166,10 +174,12 @@ static int take_turn(struct talk *talk, const char *text, size_t length)
     if (!code)
         code = answer_tokens(talk, tokens, count, "");
     free(tokens);
-    if (code > 0)
+    if (code > 0) {
         conversation_undo(&talk->conversation);
-    else
+        talk_settle(talk);
+    } else {
         mark_sent(talk);
+    }
     talk_keep_safe(talk);
     return code < 0 ? -code : code;
 }
@@ -282,12 +292,43 @@ int talk_retry(struct talk *talk, const char *changed)
     return code;
 }
 
+/* The very tokens that were generated, while the session still holds them: the text's own tokens may be
+ * others, and the answer would go on otherwise than if it had not been stopped. NULL: it holds them no more.
+ */
+static const ll_token *said_tokens(struct talk *talk, const char *before, const ll_token *prompt,
+                                   size_t prompt_count, size_t *ret_count)
+{
+    size_t count = 0, length = 0, wanted = strlen(before);
+    const ll_token *held = ll_session_tokens(talk->work->session, &count);
+    if (count <= prompt_count || memcmp(held, prompt, prompt_count * sizeof *held) != 0)
+        return NULL;
+    held += prompt_count;
+    count -= prompt_count;
+    while (count && ll_token_is_end(talk->work->model, held[count - 1]))
+        count--;
+    struct text shown = {0};
+    char *text = NULL;
+    bool same = count && ll_detokenize(talk->work->model, held, count, NULL, 0, &length, NULL) == LL_OK &&
+                (text = malloc(length + 1)) &&
+                ll_detokenize(talk->work->model, held, count, text, length, &length, NULL) == LL_OK;
+    if (same)
+        escape_repair(&shown, text, length); /* bytes that are no character were shown so */
+    same = same && shown.length == wanted && memcmp(text_string(&shown), before, wanted) == 0;
+    text_fini(&shown);
+    free(text);
+    *ret_count = count;
+    return same ? held : NULL;
+}
+
 static int continue_tokens(struct talk *talk, const char *before, ll_token **tokens, size_t *count)
 {
     ll_token *prompt = NULL, *said = NULL;
+    const ll_token *held = NULL;
     size_t prompt_count = 0, said_count = 0;
     int code = fit(talk, &prompt, &prompt_count);
     if (!code)
+        held = said_tokens(talk, before, prompt, prompt_count, &said_count);
+    if (!code && !held)
         code = prompt_text_tokens(talk->program, talk->work, before, strlen(before), false, false, &said,
                                   &said_count);
     *tokens = code ? NULL : calloc(prompt_count + said_count + 1, sizeof **tokens);
@@ -295,7 +336,7 @@ static int continue_tokens(struct talk *talk, const char *before, ll_token **tok
         code = no_memory();
     if (!code) {
         memcpy(*tokens, prompt, prompt_count * sizeof *prompt);
-        memcpy(*tokens + prompt_count, said, said_count * sizeof *said);
+        memcpy(*tokens + prompt_count, held ? held : said, said_count * sizeof *said);
         *count = prompt_count + said_count;
     }
     free(prompt);

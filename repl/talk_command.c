@@ -132,6 +132,13 @@ static int do_log(struct talk *talk, const struct argument *argument)
     return show_runs(talk, argument->text);
 }
 
+/* Where there is no screen; chat.c shows it on one. */
+static int do_dash(struct talk *talk, const struct argument *argument)
+{
+    (void)argument;
+    return show_report(talk);
+}
+
 static int do_memory(struct talk *talk, const struct argument *argument)
 {
     enum memory_request request;
@@ -182,7 +189,7 @@ static void say_state(struct talk *talk, const char *what)
     bool cut = text_string(&shown)[fits] || strchr(text_string(&shown), '\n');
     fits = strcspn(text_string(&shown), "\n") < fits ? strcspn(text_string(&shown), "\n") : fits;
     if (count)
-        say_aside("%s; %zu messages, the last of yours: “%.*s%s”", what, count, (int)fits,
+        say_aside("%s; %s, the last of yours: “%.*s%s”", what, human_things(count, "message").text, (int)fits,
                   text_string(&shown), cut ? " …" : "");
     else
         say_aside("%s; the conversation is empty", what);
@@ -197,6 +204,7 @@ static int do_undo(struct talk *talk, const struct argument *argument)
         return LEAVE_USAGE;
     }
     talk->retries = 0;
+    talk_settle(talk);
     say_state(talk, "taken back");
     talk_keep_safe(talk);
     return LEAVE_OK;
@@ -257,6 +265,7 @@ static int do_back(struct talk *talk, const struct argument *argument)
         say_error("no memory to go back");
         return LEAVE_MEMORY;
     }
+    talk_settle(talk);
     say_state(talk, "back (/undo returns)");
     talk_keep_safe(talk);
     return LEAVE_OK;
@@ -272,6 +281,7 @@ static int do_reset(struct talk *talk, const struct argument *argument)
     for (size_t i = 0; i < talk->document_count; i++)
         talk->documents[i].sent = false;
     talk->warned = false;
+    talk_settle(talk);
     say_aside("a new conversation begins (/undo brings the old one back)");
     talk_keep_safe(talk);
     return LEAVE_OK;
@@ -310,7 +320,7 @@ static const command_fn functions[COMMAND_COUNT] = {
     [COMMAND_BACK] = do_back,         [COMMAND_RESET] = do_reset,
     [COMMAND_OPEN] = do_open,         [COMMAND_EXPORT] = do_export,
     [COMMAND_SAVE] = do_save,         [COMMAND_ASK] = do_ask,
-    [COMMAND_LOG] = do_log,
+    [COMMAND_LOG] = do_log,           [COMMAND_DASH] = do_dash,
 };
 
 int talk_command(struct talk *talk, const char *line, size_t length, bool *ret_quit)

@@ -48,7 +48,8 @@ int talk_export(struct talk *talk, const char *argument, size_t length)
     conversation_export(&talk->conversation, form, text_string(&talk->work->label), &page);
     int code = write_file(path, &page);
     if (!code)
-        say_aside("%zu messages are in %s", talk->conversation.now.count, path);
+        say_aside("%s %s in %s", human_things(talk->conversation.now.count, "message").text,
+                  talk->conversation.now.count == 1 ? "is" : "are", path);
     text_fini(&page);
     return code;
 }
@@ -203,11 +204,12 @@ static int take_conversation(struct talk *talk, const char *path, const struct t
     } else {
         conversation_fini(&talk->conversation);
         talk->conversation = read;
+        talk_settle(talk);
         talk->retries = 0;
         if (attached.missing)
-            say_note("%zu documents of the conversation are not there any more; what the model was given of "
-                     "them is still in it",
-                     attached.missing);
+            say_note(
+                "not there any more: %s of the conversation; what the model was given of them is still in it",
+                human_things(attached.missing, "document").text);
     }
     text_fini(&problem);
     return code;
@@ -255,7 +257,8 @@ static int open_file(struct talk *talk, const char *path)
     if (!code)
         code = take_conversation(talk, path, &bytes, snapshot ? path : NULL);
     if (!code) {
-        say_aside("%zu messages are back%s", talk->conversation.now.count,
+        say_aside("%s %s%s", human_things(talk->conversation.now.count, "message").text,
+                  talk->conversation.now.count == 1 ? "is back" : "are back",
                   snapshot ? ", and nothing of them needs computing" : "");
         talk_keep_safe(talk);
     }
@@ -292,8 +295,9 @@ int talk_save(struct talk *talk, const char *path)
     ll_status status =
         ll_session_save(talk->work->session, path, text_string(&bytes), bytes.length, &run, &error);
     if (status == LL_OK)
-        say_aside("%zu messages and the state of %s tokens are in %s (%s)", talk->conversation.now.count,
-                  human_count(ll_session_position(talk->work->session)).text, path,
+        say_aside("%s and the state of %s are in %s (%s)",
+                  human_things(talk->conversation.now.count, "message").text,
+                  human_things(ll_session_position(talk->work->session), "token").text, path,
                   human_bytes(stat(path, &about) == 0 ? (uint64_t)about.st_size : 0).text);
     text_fini(&bytes);
     return status == LL_OK ? LEAVE_OK : program_fail(talk->program, CONCERN_WORK, &error);

@@ -11,6 +11,7 @@
 #include "console/human.h"
 #include "console/memory.h"
 #include "console/parameter.h"
+#include "console/report.h"
 #include "console/runs.h"
 #include "console/sampling.h"
 #include "console/terminal.h"
@@ -70,10 +71,10 @@ int show_documents(const struct talk *talk)
         const struct talk_document *document = &talk->documents[i];
         ll_document_info info = {0};
         ll_document_get_info(document->document, &info);
-        output_printf(output, "%s: %s, %s tokens", document->name, info.kind,
-                      human_count(document->tokens).text);
+        output_printf(output, "%s: %s, %s", document->name, info.kind,
+                      human_things(document->tokens, "token").text);
         if (info.pages)
-            output_printf(output, ", %zu pages", info.pages);
+            output_printf(output, ", %s", human_things(info.pages, "page").text);
         output_puts(output, !document->fits       ? "; too long to talk about at once, /sum summarises it\n"
                             : talk_given(talk, i) ? "; the model has its text\n"
                                                   : "; goes with the next message\n");
@@ -115,17 +116,18 @@ int show_model(const struct talk *talk)
     return LEAVE_OK;
 }
 
-int show_context(const struct talk *talk)
+int show_context(struct talk *talk)
 {
     ll_session_stats stats;
+    ll_memory memory;
     struct output *output = &talk->program->output;
-    if (ll_session_get_stats(talk->work->session, &stats) != LL_OK)
+    if (!talk_gauge(talk, &stats, &memory))
         return LEAVE_OTHER;
     double share = stats.cache_capacity ? (double)stats.position / (double)stats.cache_capacity : 0;
-    output_printf(output, "%s of %s tokens %s, %s for keys and values, %zu messages\n",
-                  human_count(stats.position).text, human_count(stats.cache_capacity).text,
-                  human_bar(share, 10, talk->program->meter.unicode).text,
-                  human_bytes(stats.cache_bytes).text, talk->conversation.now.count);
+    output_printf(
+        output, "%s of %s tokens %s, %s for keys and values, %s\n", human_count(stats.position).text,
+        human_count(stats.cache_capacity).text, human_bar(share, 10, talk->program->meter.unicode).text,
+        human_bytes(stats.cache_bytes).text, human_things(talk->conversation.now.count, "message").text);
     return LEAVE_OK;
 }
 
@@ -135,8 +137,8 @@ int show_cache(const struct talk *talk)
     struct output *output = &talk->program->output;
     if (ll_session_get_stats(talk->work->session, &stats) != LL_OK)
         return LEAVE_OTHER;
-    output_printf(output, "%-10s %s of %s tokens in %s blocks\n", "held", human_count(stats.cache_used).text,
-                  human_count(stats.cache_capacity).text, human_count(stats.cache_blocks).text);
+    output_printf(output, "%-10s %s of %s tokens in %s\n", "held", human_count(stats.cache_used).text,
+                  human_count(stats.cache_capacity).text, human_things(stats.cache_blocks, "block").text);
     output_printf(output, "%-10s %s as %s, %s a token\n", "memory", human_bytes(stats.cache_bytes).text,
                   settings_text(&talk->program->settings, OPTION_KV),
                   human_bytes(stats.cache_capacity ? stats.cache_bytes / stats.cache_capacity : 0).text);
@@ -165,6 +167,19 @@ int show_memory(const struct talk *talk, enum memory_request request)
         text_putc(&account, '\n');
     output_write(&talk->program->output, text_string(&account), account.length);
     text_fini(&account);
+    return LEAVE_OK;
+}
+
+int show_report(const struct talk *talk)
+{
+    struct text bytes = {0}, shown = {0};
+    struct report report;
+    beacon_report(talk->program->beacon, &bytes);
+    if (report_read(text_string(&bytes), bytes.length, &report))
+        report_show(&report, &shown);
+    output_write(&talk->program->output, text_string(&shown), shown.length);
+    text_fini(&bytes);
+    text_fini(&shown);
     return LEAVE_OK;
 }
 
@@ -205,8 +220,8 @@ int show_marks(const struct talk *talk)
     if (!c->mark_count)
         output_puts(&talk->program->output, "no point is marked; /mark NAME marks this one\n");
     for (size_t i = 0; i < c->mark_count; i++)
-        output_printf(&talk->program->output, "%s: after %zu messages\n", c->marks[i].name,
-                      c->marks[i].state.count);
+        output_printf(&talk->program->output, "%s: after %s\n", c->marks[i].name,
+                      human_things(c->marks[i].state.count, "message").text);
     return LEAVE_OK;
 }
 

@@ -12,9 +12,10 @@ int show_help(struct output *output, const char *name, size_t length);
 int show_documents(const struct talk *talk);
 int show_parameters(const struct talk *talk);
 int show_model(const struct talk *talk);
-int show_context(const struct talk *talk);
+int show_context(struct talk *talk);
 int show_cache(const struct talk *talk);
 int show_memory(const struct talk *talk, enum memory_request request);
+int show_report(const struct talk *talk);                  /* what `longleaf top` says of this program */
 int show_runs(const struct talk *talk, const char *words); /* of the run log; words: see runs_read_wish */
 /* What the model would be given with this as the next message; length 0: without one. */
 int show_prompt(const struct talk *talk, const char *text, size_t length);

@@ -111,26 +111,58 @@ int talk_plan(struct talk *talk, const char *path)
 
 /* ---- questions ---- */
 
+static int ask_one(struct talk *talk, const char *heading, const ll_document *document, const char *question)
+{
+    struct output *output = &talk->program->output;
+    struct asking asking = {
+        .document = document, .question = question, .model_name = text_string(&talk->work->label)};
+    int code = asking_make(&asking, talk->program, talk->work->model);
+    if (!code && heading)
+        output_printf(output, "%s\n\n", heading);
+    output->prose = true;
+    if (!code)
+        asking_print(&asking, output);
+    output->prose = false;
+    ll_answer_free(asking.answer);
+    return code;
+}
+
+/* The files as one document, so that the best of all their windows are asked. They were read before, and what
+ * a person must know of them was said then. */
+static int read_together(struct talk *talk)
+{
+    const char **paths = calloc(talk->document_count + 1, sizeof *paths);
+    size_t count = 0;
+    int code = LEAVE_OK;
+    for (size_t i = 0; paths && i < talk->document_count; i++)
+        if (!talk->documents[i].pasted)
+            paths[count++] = talk->documents[i].name;
+    if (!paths) {
+        say_error("no memory for the names of the documents");
+        code = LEAVE_MEMORY;
+    } else if (count > 1 && !talk->together) {
+        code = documents_read(talk->program, paths, count, &talk->together);
+    }
+    free(paths);
+    return code;
+}
+
 int talk_question(struct talk *talk, const char *question, size_t first)
 {
-    int code = LEAVE_OK;
-    struct output *output = &talk->program->output;
     if (first >= talk->document_count) {
         say_error("no document is attached to ask; /load FILE attaches one");
         return LEAVE_USAGE;
     }
+    int code = first ? LEAVE_OK : read_together(talk);
+    bool together = !first && talk->together;
+    if (!code && together)
+        code = ask_one(talk, NULL, talk->together, question);
     for (size_t i = first; i < talk->document_count && code < LEAVE_HUNG_UP; i++) {
-        struct asking asking = {.document = talk->documents[i].document,
-                                .question = question,
-                                .model_name = text_string(&talk->work->label)};
-        int each = asking_make(&asking, talk->program, talk->work->model);
-        if (!each && talk->document_count > first + 1)
-            output_printf(output, "%s\n\n", talk->documents[i].name);
-        output->prose = true;
-        if (!each)
-            asking_print(&asking, output);
-        output->prose = false;
-        ll_answer_free(asking.answer);
+        const struct talk_document *document = &talk->documents[i];
+        if (together && !document->pasted)
+            continue;
+        int each = ask_one(talk, talk->document_count > first + 1 ? document->name : NULL, document->document,
+                           question);
         code = each ? each : code;
     }
     return code;
@@ -213,9 +245,9 @@ int talk_make_room(struct talk *talk, size_t wanted)
     struct text summary = {0};
     if (!count)
         return LEAVE_OK;
-    say_note("the conversation has outgrown its context: the oldest %zu messages become a summary "
+    say_note("the conversation has outgrown its context: the oldest part of it, %s, becomes a summary "
              "(/undo takes it back with this turn)",
-             count);
+             human_things(count, "message").text);
     int code = summarise_oldest(talk, count, &summary);
     if (!code && !conversation_fuse(&talk->conversation, count, text_string(&summary))) {
         say_error("no memory for the summary");

@@ -100,9 +100,10 @@ static int score_all(struct measure *measure)
 static void print_measure(const struct measure *measure)
 {
     struct output *output = &measure->program->output;
-    output_printf(output, "perplexity %.4f ± %.4f over %s tokens (%s windows of %zu, stride %zu)\n",
-                  perplexity(&measure->all), uncertainty(&measure->all), human_count(measure->all.count).text,
-                  human_count(measure->windows).text, measure->context, measure->stride);
+    output_printf(output, "perplexity %.4f ± %.4f over %s (%s of %zu, stride %zu)\n",
+                  perplexity(&measure->all), uncertainty(&measure->all),
+                  human_things(measure->all.count, "token").text,
+                  human_things(measure->windows, "window").text, measure->context, measure->stride);
     for (size_t i = 0; i < measure->bucket_count; i++) {
         size_t first = (i * measure->context + measure->bucket_count - 1) / measure->bucket_count;
         size_t last = ((i + 1) * measure->context + measure->bucket_count - 1) / measure->bucket_count;

@@ -8,7 +8,7 @@ static const verb_fn functions[VERB_COUNT] = {
     [VERB_PPL] = verb_ppl,         [VERB_BENCH] = verb_bench,       [VERB_ASK] = verb_ask,
     [VERB_CACHE] = verb_cache,     [VERB_PLAN] = verb_plan,         [VERB_MODELS] = verb_models,
     [VERB_HELP] = verb_help,       [VERB_QUANTIZE] = verb_quantize, [VERB_LOG] = verb_log,
-    [VERB_CONVERT] = verb_convert, [VERB_CHECK] = verb_check,
+    [VERB_CONVERT] = verb_convert, [VERB_CHECK] = verb_check, [VERB_TOP] = verb_top,
 };
 
 verb_fn verbs_function(enum verb verb)

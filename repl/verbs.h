@@ -22,6 +22,7 @@ int verb_bench(struct program *program);
 int verb_models(struct program *program);
 int verb_cache(struct program *program);
 int verb_log(struct program *program);
+int verb_top(struct program *program);
 int verb_quantize(struct program *program);
 int verb_convert(struct program *program);
 int verb_check(struct program *program);

@@ -113,6 +113,9 @@ int work_open(struct work *work, struct program *program, const char *name, enum
     }
     text_fini(&problem);
     label_model(work);
+    if (!program->beacon && depth != WORK_METADATA)
+        program->beacon = beacon_open("longleaf", verb_row(program->verb)->name);
+    work->beacon = program->beacon;
     int code = engine_open(work, program);
     if (!code && depth != WORK_METADATA)
         begin_record(work, program);
@@ -121,8 +124,11 @@ int work_open(struct work *work, struct program *program, const char *name, enum
     if (!code && depth == WORK_SESSION)
         code = work_open_session(work, program, 0);
     meter_clear(&program->meter);
-    if (!code)
+    if (!code) {
         program->recorder = work->recorder;
+        beacon_watch(work->beacon, text_string(&work->label), work->engine, work->session);
+        beacon_progress(work->beacon, NULL);
+    }
     return !code && signals_seen() ? program_interrupted() : code;
 }
 
@@ -136,6 +142,7 @@ int work_open_session(struct work *work, struct program *program, size_t context
     if (ll_session_open(work->model, &options, &work->session, &error) != LL_OK)
         return program_fail(program, CONCERN_WORK, &error);
     recorder_session(work->recorder, work->session);
+    beacon_watch(work->beacon, text_string(&work->label), work->engine, work->session);
     return LEAVE_OK;
 }
 
@@ -165,6 +172,7 @@ static const char *end_name(int code)
 
 void work_close(struct work *work, int code)
 {
+    beacon_leave(work->beacon, work->engine);
     recorder_close(work->recorder, work->engine, work->session, end_name(code));
     ll_session_close(work->session);
     ll_model_close(work->model);

@@ -16,6 +16,7 @@ struct work {
     struct text label; /* its name without folder and .gguf, for people */
     double load_seconds;
     struct recorder *recorder; /* NULL: nothing is logged */
+    struct beacon *beacon;     /* the program's, told of what is opened and closed */
 };
 
 /* LEAVE_OK, or the exit code after the failure has been said. name NULL: --model or the default. */
@@ -24,6 +25,6 @@ int work_open(struct work *work, struct program *program, const char *name, enum
 void work_close(struct work *work, int code);
 /* Opens a session of the settings on an open model, context tokens (0: the settings' or the model's). */
 int work_open_session(struct work *work, struct program *program, size_t context);
-size_t work_capacity(const struct work *work);            /* tokens the session holds */
+size_t work_capacity(const struct work *work); /* tokens the session holds */
 
 #endif

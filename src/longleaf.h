@@ -190,6 +190,19 @@ typedef struct ll_heap { /* the C library's allocator in this process; 0 where i
     uint64_t reserved; /* taken from the system for them, holes included  */
 } ll_heap;
 
+enum { LL_WINDOWS_AT_ONCE = 64 };
+
+typedef struct ll_window_work { /* one window that is being computed; all but the number are tokens */
+    uint32_t window;            /* of those that are computed together, from 0 */
+    uint32_t prompt, read, written;
+} ll_window_work;
+
+typedef struct ll_activity { /* windows of a document, computed side by side; windows 0: none are */
+    size_t windows, finished, running;
+    size_t blocks_used, blocks_shared, blocks_free, block_tokens; /* of their KV cache */
+    ll_window_work now[LL_WINDOWS_AT_ONCE];                       /* [running] */
+} ll_activity;
+
 void ll_engine_options_init(ll_engine_options *options);
 ll_status ll_engine_open(const ll_engine_options *options, ll_engine **ret, ll_error *error);
 void ll_engine_close(ll_engine *engine);
@@ -202,6 +215,8 @@ ll_status ll_engine_get_memory(const ll_engine *engine, size_t device, ll_memory
 /* What the allocator keeps beyond what is used is fragmented or free; ll_session_trim and ll_model_rest give
  * back what can be. Waits for the allocator's own locks: not for every frame. */
 void ll_heap_get(ll_heap *ret); /* [any thread] */
+/* Which windows of a document are being computed at this moment; as cheap as the reading above. */
+ll_status ll_engine_get_activity(const ll_engine *engine, ll_activity *ret); /* [any thread] */
 size_t ll_engine_note_count(const ll_engine *engine);             /* why a backend is absent … */
 const char *ll_engine_note(const ll_engine *engine, size_t note); /* NULL past the end */
 

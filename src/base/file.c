@@ -8,6 +8,7 @@
 #include <libgen.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -175,6 +176,22 @@ static int create_beside(const char *path, mode_t mode, struct strbuf *name)
     return -1;
 }
 
+/* Where the rename must go so that a link is not replaced by what it leads to. */
+static ll_status follow_link(struct file_writer *writer, ll_error *error)
+{
+    struct stat info;
+    if (lstat(writer->path, &info) != 0 || !S_ISLNK(info.st_mode))
+        return LL_OK;
+    writer->real = realpath(writer->path, NULL);
+    if (!writer->real && errno == ENOENT)
+        return error_set(error, LL_ARGUMENT, "file", "%s is a link that leads to nothing; name another file",
+                         writer->path);
+    if (!writer->real)
+        return error_errno(error, "file", writer->path, errno);
+    writer->path = writer->real;
+    return LL_OK;
+}
+
 ll_status file_writer_open(struct file_writer *writer, const char *path, bool secret, ll_error *error)
 {
     struct stat info;
@@ -183,12 +200,17 @@ ll_status file_writer_open(struct file_writer *writer, const char *path, bool se
         return S_ISDIR(info.st_mode)
                    ? error_errno(error, "file", path, EISDIR)
                    : error_set(error, LL_ARGUMENT, "file", "%s is no regular file; name another", path);
-    writer->fd = create_beside(path, secret ? 0600 : 0666, &writer->temporary);
-    if (writer->fd >= 0)
+    ll_status status = follow_link(writer, error);
+    if (status == LL_OK)
+        writer->fd = create_beside(writer->path, secret ? 0600 : 0666, &writer->temporary);
+    if (status == LL_OK && writer->fd < 0)
+        status = writer->temporary.failed ? error_nomem(error, "file", strlen(path))
+                                          : error_errno(error, "file", path, errno);
+    if (status == LL_OK)
         return LL_OK;
-    ll_status status = writer->temporary.failed ? error_nomem(error, "file", strlen(path))
-                                                : error_errno(error, "file", path, errno);
     strbuf_fini(&writer->temporary);
+    free(writer->real); /* the system's */
+    writer->real = NULL;
     return status;
 }
 
@@ -218,6 +240,8 @@ ll_status file_writer_end(struct file_writer *writer, ll_status status, ll_error
     else
         sync_folder(writer->path);
     strbuf_fini(&writer->temporary);
+    free(writer->real);
+    writer->real = NULL;
     return status;
 }
 

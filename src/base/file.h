@@ -29,13 +29,15 @@ void file_map_close(struct file_map *map);
  * LL_UNSUPPORTED with both numbers: never cut. Directories are refused by name. cancel may be NULL. */
 ll_status file_read(const char *path, size_t max_bytes, const ll_cancel *cancel, struct strbuf *out,
                     ll_error *error);
-/* Writes to a temporary name beside path, syncs, renames. On failure path is untouched. */
+/* Writes to a temporary name beside path, syncs, renames. On failure path is untouched. A link stays a link:
+ * the file behind it is replaced. */
 ll_status file_write(const char *path, const char *bytes, size_t length, ll_error *error);
 
 /* The same piece by piece. Zero-initialised storage; every open is followed by one end. */
 struct file_writer {
     int fd;
-    const char *path; /* borrowed */
+    const char *path; /* borrowed, or real */
+    char *real;       /* where a link leads; NULL: path is none */
     struct strbuf temporary;
 };
 

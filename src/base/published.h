@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { PUBLISHED_WORDS = 48 };
+enum { PUBLISHED_WORDS = 144 };
 
 struct published {
     atomic_uint_fast64_t version; /* odd while being written */

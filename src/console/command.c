@@ -42,7 +42,11 @@ static const struct command_row rows[COMMAND_COUNT] = {
                         "trim returns weights, working space and free blocks to the system; the conversation "
                         "stays, and the next message reads the weights again. The option idle does it by "
                         "itself. json and prometheus are the same account for programs."},
-    [COMMAND_DASH] = {"dash", "top", NULL, SHAPE_NONE, 0, "memory, cache and runs on the whole screen", NULL},
+    [COMMAND_DASH] =
+        {"dash", "top", NULL, SHAPE_NONE, IN_REPL,
+         "memory over time, cache, windows and runs on the whole screen",
+         "It opens at once, also while the model works; q leaves it. `longleaf top` shows the same of "
+         "any running longleaf or notebook of yours."},
     [COMMAND_UNDO] = {"undo", NULL, NULL, SHAPE_NONE, IN_BOTH, "take back the last turn", NULL},
     [COMMAND_RETRY] = {"retry", "again regenerate", NULL, SHAPE_NONE, IN_BOTH, "answer the last message anew",
                        NULL},

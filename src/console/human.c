@@ -88,6 +88,14 @@ struct human human_share(double share)
     return human;
 }
 
+struct human human_things(uint64_t count, const char *one)
+{
+    struct human human;
+    struct human number = human_count(count);
+    snprintf(human.text, sizeof human.text, "%.26s %.18s%s", number.text, one, count == 1 ? "" : "s");
+    return human;
+}
+
 struct human human_bar(double share, size_t cells, bool unicode)
 {
     struct human human = {""};
@@ -97,6 +105,8 @@ struct human human_bar(double share, size_t cells, bool unicode)
     if (!isfinite(share) || share < 0)
         share = 0;
     size_t full = share >= 1 ? cells : (size_t)(share * (double)cells);
+    if (share > 0 && !full)
+        full = 1; /* something is not nothing */
     for (size_t i = 0; i < cells; i++)
         strcat(human.text, i < full ? (unicode ? "█" : "#") : (unicode ? "░" : "."));
     return human;

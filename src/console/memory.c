@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "console/memory.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,7 +182,7 @@ static json_t *session_json(const ll_session_stats *s)
     return session;
 }
 
-static void show_json(const struct view *view, struct text *out)
+static json_t *view_json(const struct view *view)
 {
     json_t *root = json_object(), *devices = json_array();
     ll_memory memory = {0};
@@ -206,6 +205,18 @@ static void show_json(const struct view *view, struct text *out)
     }
     if (view->with_session)
         json_object_set_new(root, "session", session_json(&view->session));
+    return root;
+}
+
+json_t *memory_json(const ll_engine *engine, const ll_session *session)
+{
+    struct view view = read_view(engine, NULL, session);
+    return view_json(&view);
+}
+
+static void show_json(const struct view *view, struct text *out)
+{
+    json_t *root = view_json(view);
     char *line = json_dumps(root, JSON_COMPACT);
     json_decref(root);
     if (line)

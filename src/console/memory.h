@@ -3,6 +3,8 @@
 #ifndef CONSOLE_MEMORY_H
 #define CONSOLE_MEMORY_H
 
+#include <jansson.h>
+
 #include "console/text.h"
 #include "longleaf.h"
 
@@ -15,6 +17,8 @@ enum memory_request { REQUEST_TEXT, REQUEST_JSON, REQUEST_PROMETHEUS, REQUEST_TR
  * the session computes. */
 void memory_show(enum memory_form form, const ll_engine *engine, const ll_model *model,
                  const ll_session *session, struct text *out);
+/* The same JSON object, without the model's file; the caller's. */
+json_t *memory_json(const ll_engine *engine, const ll_session *session);
 
 /* The word after /memory: nothing, "text", "json", "prometheus" or "trim". False: another one. */
 bool memory_read_request(const char *word, size_t length, enum memory_request *ret);

@@ -16,6 +16,7 @@
 #define PPL VERB_BIT(VERB_PPL)
 #define BENCH VERB_BIT(VERB_BENCH)
 #define LOG VERB_BIT(VERB_LOG)
+#define TOP VERB_BIT(VERB_TOP)
 #define MODELS VERB_BIT(VERB_MODELS)
 #define CHECK VERB_BIT(VERB_CHECK)
 #define ALL (VERB_BIT(VERB_COUNT) - 1)
@@ -106,6 +107,8 @@ static const struct option_row rows[OPTION_COUNT] = {
     [OPTION_LOGIT_BIAS] = {"logit-bias", 0, OPTION_IS_LIST, "TOKEN=X", NULL, NULL, 0, 0, ANYWHERE, GENERATES,
                            "add this number to the score of a token id, or -inf, so that it never comes; "
                            "may be given several times"},
+    [OPTION_NO_LOOP_GUARD] = {"no-loop-guard", 0, FLAG, ANYWHERE, CHAT,
+                              "let an answer go on that says the same again and again"},
     [OPTION_SEED] = {"seed", 's', COUNT_OF("0", 0, 9007199254740992.0), ANYWHERE, GENERATES,
                      "the seed of sampling; the same seed gives the same text"},
     [OPTION_STOP] = {"stop", 0, OPTION_IS_LIST, "TEXT", NULL, NULL, 0, 0, ANYWHERE, CHAT | RUN,
@@ -214,7 +217,7 @@ static const struct option_row rows[OPTION_COUNT] = {
     [OPTION_FORMAT] =
         {"format", 0, CHOICE_OF("FORM", NULL, formats), LINE_ONLY, SUM,
          "the form of the summary (default: by the ending of --output, .md or .html, else text)"},
-    [OPTION_JSON] = {"json", 0, FLAG, LINE_ONLY, ANSWERS, "print one JSON object"},
+    [OPTION_JSON] = {"json", 0, FLAG, LINE_ONLY, ANSWERS | TOP, "print one JSON object"},
     [OPTION_CSV] = {"csv", 0, FLAG, LINE_ONLY, PLAN | LOG, "print comma-separated values"},
     [OPTION_NDJSON] = {"ndjson", 0, FLAG, LINE_ONLY, SUM | RUN,
                        "print one JSON object a line, as things happen"},

@@ -20,13 +20,14 @@ static const struct verb_row rows[VERB_COUNT] = {
     [VERB_CACHE] = {"cache", "[show|prune|clear]", "show and prune what is kept of the model's answers", 0,
                     1},
     [VERB_LOG] = {"log", "[A B]", "show what earlier runs took: time, tokens, memory", 0, 2},
+    [VERB_TOP] = {"top", "[PID]", "watch running programs: memory over time, cache, windows, runs", 0, 1},
     [VERB_QUANTIZE] = {"quantize", "IN OUT TYPE",
                        "write a model file with its weights as Q8_0, Q6_K, Q5_K, "
                        "Q4_K, Q5_1, Q5_0, Q4_1, Q4_0, BF16, F16 or F32",
                        3, 3},
     [VERB_CONVERT] = {"convert", "FOLDER OUT [TYPE]", "write a Hugging Face folder as a GGUF file", 2, 3},
     [VERB_CHECK] = {"check", "FILE...", "say whether model files are sound, without loading them", 1, -1},
-    [VERB_HELP] = {"help", "[TOPIC]", "explain a verb, or print options, roff, completion", 0, 1},
+    [VERB_HELP] = {"help", "[TOPIC]", "explain a verb or a topic, or print lists for programs", 0, 2},
 };
 
 const struct verb_row *verb_row(enum verb verb)

@@ -17,6 +17,7 @@ enum verb {
     VERB_MODELS,
     VERB_CACHE,
     VERB_LOG,
+    VERB_TOP,
     VERB_QUANTIZE,
     VERB_CONVERT,
     VERB_CHECK,

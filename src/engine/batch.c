@@ -11,7 +11,7 @@
 #include "memory/estimate.h"
 #include "model/hparams.h"
 
-enum { DEFAULT_WIDTH = 8, MAX_WIDTH = 64 };
+enum { DEFAULT_WIDTH = 8, MAX_WIDTH = LL_WINDOWS_AT_ONCE };
 
 struct slot { /* one running request */
     bool active;
@@ -83,8 +83,7 @@ static size_t choose_width(const struct batch *b)
     size_t width = b->options->width ? b->options->width : DEFAULT_WIDTH;
     width = width < MAX_WIDTH ? width : MAX_WIDTH;
     width = width < b->request_count ? width : b->request_count;
-    while (width > 1 &&
-           batch_cache_bytes(b->model, b->options->context, width, b->cache_type) > room / 2)
+    while (width > 1 && batch_cache_bytes(b->model, b->options->context, width, b->cache_type) > room / 2)
         width--;
     return width;
 }
@@ -197,6 +196,40 @@ static ll_status start_waiting(struct batch *b, ll_error *error)
     return LL_OK;
 }
 
+/* ---- for whoever watches ---- */
+
+static void show_activity(struct batch *b)
+{
+    ll_activity now = {.windows = b->request_count, .block_tokens = (size_t)blocks_tokens(b->pool)};
+    struct block_counts blocks;
+    for (size_t i = 0; i < b->request_count; i++)
+        now.finished += b->finished[i];
+    for (size_t i = 0; i < b->width; i++) {
+        const struct slot *slot = &b->slots[i];
+        if (!slot->active)
+            continue;
+        size_t prompt = b->requests[slot->request].count, held = (size_t)slot->table.length;
+        now.now[now.running++] = (ll_window_work){.window = (uint32_t)slot->request,
+                                                  .prompt = (uint32_t)prompt,
+                                                  .read = (uint32_t)(held < prompt ? held : prompt),
+                                                  .written = (uint32_t)slot->generated};
+    }
+    engine_lock(model_engine(b->model));
+    blocks_count(b->pool, &blocks);
+    now.blocks_used = (size_t)blocks.used;
+    now.blocks_shared = (size_t)blocks.shared;
+    now.blocks_free = (size_t)blocks.free;
+    engine_show_activity(model_engine(b->model), &now);
+    engine_unlock(model_engine(b->model));
+}
+
+static void show_rest(struct batch *b)
+{
+    engine_lock(model_engine(b->model));
+    engine_show_activity(model_engine(b->model), &(ll_activity){0});
+    engine_unlock(model_engine(b->model));
+}
+
 /* ---- stepping ---- */
 
 /* The rows left after the decoding slots' one each go to prompts, in slot order, so that the first
@@ -258,6 +291,7 @@ static ll_status run_step(struct batch *b, bool *ret_idle, ll_error *error)
     *ret_idle = count == 0;
     if (count == 0)
         return LL_OK;
+    show_activity(b);
     ll_token picked[MAX_WIDTH];
     bool plain = sampler_is_plain(owners[0]->sampler); /* one sampling for all */
     LL_TRY(step_run(b->model, b->pool, parts, count, b->options->context, cancel_of(b),
@@ -302,6 +336,7 @@ static ll_status run_rest(struct batch *b, ll_error *error)
     while (status == LL_OK && !idle)
         status = cancel_requested(cancel_of(b)) ? error_set(error, LL_CANCELLED, "batch", "cancelled")
                                                 : run_step(b, &idle, error);
+    show_rest(b);
     close_pool(b);
     return status;
 }

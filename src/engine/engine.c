@@ -2,8 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "engine/engine.h"
 
+#include <assert.h>
 #include <math.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +13,7 @@
 #include "base/machine.h"
 #include "base/mem.h"
 #include "base/options.h"
+#include "base/published.h"
 #include "memory/nvml.h"
 
 struct counter { /* bytes now, and the most that they were */
@@ -24,6 +27,7 @@ struct ll_engine {
     pthread_mutex_t step;
     struct counter mapped, logits; /* weights in mapped files; logits kept for callers */
     atomic_uint_fast64_t cache_used;
+    struct published activity; /* ll_activity; written under the lock */
     struct machine machine;
     uint64_t limit;  /* of ours; 0: none */
     uint64_t growth; /* bytes that may be touched before memory is looked at again; under the lock */
@@ -97,6 +101,19 @@ void engine_count_logits(ll_engine *engine, int64_t bytes)
 atomic_uint_fast64_t *engine_cache_used(ll_engine *engine)
 {
     return &engine->cache_used;
+}
+
+void engine_show_activity(ll_engine *engine, const ll_activity *activity)
+{
+    static_assert(sizeof *activity <= 8 * PUBLISHED_WORDS, "an activity is published whole");
+    size_t used = offsetof(ll_activity, now) + activity->running * sizeof *activity->now;
+    published_write(&engine->activity, activity, used);
+}
+
+ll_status ll_engine_get_activity(const ll_engine *engine, ll_activity *ret)
+{
+    published_read(&engine->activity, ret, sizeof *ret);
+    return LL_OK;
 }
 
 void ll_engine_set_log(ll_engine *engine, ll_log_fn log, void *user)

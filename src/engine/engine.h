@@ -28,6 +28,8 @@ ll_status engine_check_growth(ll_engine *engine, uint64_t bytes, ll_error *error
 void engine_count_logits(ll_engine *engine, int64_t bytes);
 /* Bytes of KV blocks that hold keys, of all pools: for block_options. */
 atomic_uint_fast64_t *engine_cache_used(ll_engine *engine);
+/* For ll_engine_get_activity. Under the engine's lock. */
+void engine_show_activity(ll_engine *engine, const ll_activity *activity);
 /* A model holds its engine. */
 void engine_retain(ll_engine *engine);
 

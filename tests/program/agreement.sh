@@ -3,19 +3,24 @@
 . "$top_srcdir/tests/program/program.sh"
 page=$top_srcdir/docs/longleaf.1
 
-longleaf help roff > lists
-sed -n '/^\.SH VERBS$/,/^\.SH CONFIGURATION$/p' "$page" | sed '$d' > in_page
-diff in_page lists > "$tap_note"
-tap_case $? "the manual's lists are those of the program (make update-docs writes them)"
-longleaf help completion > completion
-diff "$top_srcdir/repl/completion/longleaf" completion > "$tap_note"
-tap_case $? "the completion script is that of the program (make update-docs writes it)"
-
+sh "$top_srcdir/repl/update-docs.sh" "$(command -v longleaf)" "$top_srcdir" "$PWD/fresh" > "$tap_note" 2>&1
+tap_case $? "manual pages and completion scripts can be written anew"
+(cd fresh && find . -type f | sort) > pages
+[ "$(grep -c 'docs/verbs/longleaf-.*\.1$' pages)" -ge 15 ]
+tap_case $? "there is a page for each verb"
+while read -r file; do
+    diff "$top_srcdir/$file" "fresh/$file" > "$tap_note"
+    tap_case $? "${file#./} is what the program says (make update-docs writes it)"
+done < pages
+ls "$top_srcdir/docs/verbs" | sed 's/^/.\/docs\/verbs\//' > in_tree
+grep '^\./docs/verbs/' pages | diff in_tree - > "$tap_note"
+tap_case $? "and there is no page for a verb that there is not"
+cp "$top_srcdir/repl/completion/longleaf" completion
 names_in() # FILE: the long options that a --help lists
 {
     grep -o '^ *\(-., \)\{0,1\} *--[a-z-]*' "$1" | grep -o -e '--[a-z-]*' | sort
 }
-verbs='chat sum ask cache run text tokens info plan ppl bench models log quantize convert check help'
+verbs='chat sum ask cache run text tokens info plan ppl bench models log top quantize convert check help'
 longleaf help options > all
 names_in all > options
 [ "$(wc -l < options)" -ge 40 ]
@@ -49,7 +54,7 @@ done < options > "$tap_note"
 tap_case $? "every option that is listed is known to the parser"
 
 if command -v mandoc > /dev/null; then
-    mandoc -Tlint "$page" > "$tap_note" 2>&1
+    mandoc -Tlint "$page" "$top_srcdir/docs/longleaf.conf.5" "$top_srcdir"/docs/verbs/*.1 > "$tap_note" 2>&1
     [ ! -s "$tap_note" ]
     tap_case $? "mandoc finds nothing wrong with the manual"
 else
@@ -67,4 +72,38 @@ END
 else
     tap_skip "bash completes verbs, options and their values" "bash is not installed"
 fi
+if command -v zsh > /dev/null; then
+    zsh -n "$top_srcdir/repl/completion/_longleaf" > "$tap_note" 2>&1
+    tap_case $? "zsh can read its completion script"
+else
+    tap_skip "zsh can read its completion script" "zsh is not installed"
+fi
+if command -v fish > /dev/null; then
+    cat > try.fish <<'END'
+source $argv[1]
+complete -C 'longleaf sum --met'
+complete -C 'longleaf sum --method sel'
+complete -C 'longleaf tex'
+complete -C 'longleaf help ke'
+END
+    is "$(HOME=$PWD fish --no-config try.fish "$top_srcdir/repl/completion/longleaf.fish" | cut -f 1 | tr '\n' ' ')" \
+        "--method select text keys " "fish completes verbs, options and their values"
+else
+    tap_skip "fish completes verbs, options and their values" "fish is not installed"
+fi
+for topic in options commands keys config environment exit; do
+    longleaf help $topic > out 2> err
+    [ -s out ] && [ ! -s err ]
+    tap_case $? "help tells of $topic"
+done
+longleaf help kyes > out 2> err
+is $? 2 "an unknown topic is refused"
+holds err 'did you mean keys?' "and a near one named"
+longleaf help config > out
+longleaf info --config > settings
+sed -n 's/^  \([a-z][a-z-]*\) .*/\1/p' out | while read -r name; do
+    grep -q "^$name " settings || echo "$name is in no list of settings"
+done > "$tap_note"
+[ ! -s "$tap_note" ]
+tap_case $? "what may stand in the configuration file is a setting"
 tap_done

@@ -3,6 +3,7 @@
 #include <locale.h>
 #include <math.h>
 
+#include "console/circle.h"
 #include "console/command.h"
 #include "console/escape.h"
 #include "console/human.h"
@@ -112,6 +113,45 @@ static void numbers_read_as_people_write_them(void **state)
     assert_string_equal(human_bar(7, 3, true).text, "███");
     assert_string_equal(human_bar(-1, 2, false).text, "..");
     assert_true(strlen(human_bar(1, 1000, true).text) < sizeof(struct human));
+    assert_string_equal(human_bar(0.01, 4, false).text, "#...");
+    assert_string_equal(human_bar(0, 4, false).text, "....");
+    assert_string_equal(human_bar(0.99, 4, false).text, "###.");
+    assert_string_equal(human_things(1, "window").text, "1 window");
+    assert_string_equal(human_things(0, "window").text, "0 windows");
+    assert_string_equal(human_things(1200, "window").text, "1,200 windows");
+}
+
+/* The bytes after which a text that says this so many times is a circle; 0: it is none. */
+static size_t circle_after(const char *line, int times)
+{
+    struct circle circle = {0};
+    size_t bytes = 0;
+    for (int i = 0; i < times; i++)
+        for (const char *at = line; *at; at++) {
+            char byte = *at == '#' ? (char)('0' + i % 10) : *at;
+            bytes++;
+            if (circle_add(&circle, &byte, 1))
+                return bytes;
+        }
+    return 0;
+}
+
+static void a_text_in_a_circle_is_noticed_and_others_are_not(void **state)
+{
+    (void)state;
+    assert_true(circle_after("The sea is blue. ", 100) > 0);
+    assert_true(circle_after("#. The lamp was lit by the keeper of the light.\n", 100) > 0);
+    assert_true(circle_after("灯台は海を見ている。", 100) > 0);
+    assert_true(circle_after("!?! ", 2000) > 0);
+    assert_int_equal(circle_after("The sea is blue. ", 8), 0);
+    assert_int_equal(circle_after("| --- | --- |\n", 20), 0);
+    struct circle circle = {0};
+    for (int i = 0; i < 5000; i++) { /* words of a text that goes on */
+        char word[32];
+        int length =
+            snprintf(word, sizeof word, "%c%c%c ", 'a' + i % 26, 'a' + i / 26 % 26, 'a' + i / 676 % 26);
+        assert_false(circle_add(&circle, word, (size_t)length));
+    }
 }
 
 static void the_meter_says_phase_share_rate_and_time_left(void **state)
@@ -220,6 +260,7 @@ int main(void)
         cmocka_unit_test(no_random_bytes_get_an_escape_through),
         cmocka_unit_test(near_misses_are_found_and_far_ones_are_not),
         cmocka_unit_test(numbers_read_as_people_write_them),
+        cmocka_unit_test(a_text_in_a_circle_is_noticed_and_others_are_not),
         cmocka_unit_test(the_meter_says_phase_share_rate_and_time_left),
         cmocka_unit_test(a_line_is_cut_to_whole_characters),
         cmocka_unit_test(values_are_checked_by_their_row),

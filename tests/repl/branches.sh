@@ -26,8 +26,8 @@ printf '%s\n' 'one' 'wrong' '/edit three' '/export json edited.json' | talk
 cmp fresh.json edited.json > "$tap_note"
 tap_case $? "an edited message is asked as if it had stood there from the start"
 printf '%s\n' 'one' '/params max-tokens 4' 'three' '/params max-tokens 8' '/continue' '/export json continued.json' | talk
-at 3/content continued.json > continued
-at 3/content fresh.json > whole
+at 3.content continued.json > continued
+at 3.content fresh.json > whole
 cmp whole continued > "$tap_note"
 tap_case $? "an answer that was cut and continued is the whole answer"
 printf '%s\n' 'one' '/save session.bin' | talk
@@ -62,4 +62,38 @@ holds out ' among ' "alternatives of tokens are shown"
 awk 'BEGIN { for (i = 0; i < 3000; i++) printf "Keeper %d lit the lamp in %d. ", i, 1800 + i % 100; print "" }' > big.txt
 longleaf chat -c 2048 -n 4 < big.txt > out 2> err
 holds err 'it is attached as “pasted text 1”' "a message longer than the context becomes a document"
+
+# What a link leads to is replaced, and the link stays.
+mkdir elsewhere
+: > elsewhere/session.bin
+ln -s elsewhere/session.bin linked.bin
+printf '%s\n' 'one' '/save linked.bin' | talk
+[ -L linked.bin ] && [ -s elsewhere/session.bin ]
+tap_case $? "a conversation is saved through a link"
+: > elsewhere/small.gguf
+ln -s elsewhere/small.gguf small.gguf
+longleaf quantize "$LONGLEAF_MODELS/toy.gguf" small.gguf F16 > out 2> err
+[ -L small.gguf ] && [ -s elsewhere/small.gguf ]
+tap_case $? "and a model is"
+ln -s elsewhere/nothing nowhere.bin
+printf '%s\n' 'one' '/save nowhere.bin' | longleaf chat -n 4 > out 2> err
+holds err 'leads to nothing' "a link to nothing is named"
+[ -L nowhere.bin ] && [ ! -e elsewhere/nothing ]
+tap_case $? "and left as it is"
+
+echo 'plain text' > trial.md
+longleaf info trial.md > out 2> err
+is "$(grep -o 'trial.md' err | wc -l)" 1 "a file is named once in what is wrong with it"
+echo 'The lamp of Cape Orrin was lit in 1874.' > lamp.txt
+echo 'The keeper of Port Salt was Ada Brandt.' > keeper.txt
+printf '%s\n' '/load lamp.txt' '/load keeper.txt' '/ask Who was the keeper of Port Salt?' | longleaf chat > out 2> err
+longleaf ask -q 'Who was the keeper of Port Salt?' lamp.txt keeper.txt > asked 2> err
+cmp asked out > "$tap_note"
+tap_case $? "/ask asks all documents together, as the verb does"
+printf '%s\n' 'one' '/context' '/undo' '/context' | longleaf chat -n 4 > out 2> err
+grep -q '^0 of 2,048 tokens' out && grep -q ' 0 messages' out
+tap_case $? "after an undo the context is told of as it stands"
+printf '%s\n' 'one' '/mark here' '/mark' '/dash' | talk
+holds out 'here: after 2 messages' "marks are listed"
+holds out 'longleaf chat, process' "where there is no screen /dash says it in words"
 tap_done

@@ -4,6 +4,7 @@
 toy toy llama chat=chatml
 LONGLEAF_MODEL=toy NO_COLOR=1 LANG=C.UTF-8
 export LONGLEAF_MODEL NO_COLOR LANG
+top_srcdir_absolute=$(cd "$top_srcdir" && pwd)
 
 terminal 80 24 longleaf chat -n 0
 shows "a conversation begins with the model, the status and the prompt" <<'END_SCREEN'
@@ -84,7 +85,7 @@ toy, 2,048 tokens of context; /help lists the commands
 
 > /undo
 taken back; the conversation is empty
-toy · context 23/2,048 1.1 % · RAM SIZE
+toy · context 0/2,048 0.0 % · RAM SIZE
 >
 END_SCREEN
 keys C-d
@@ -117,4 +118,23 @@ keys C-c
 sleep 0.5
 keys C-c
 ended 130 "Ctrl-C twice at the empty prompt leaves with 130"
+
+if command -v zsh > /dev/null; then
+    terminal 100 24 zsh -f
+    type_text "fpath=($top_srcdir_absolute/repl/completion \$fpath); autoload -Uz compinit; compinit -u -D; PS1='ready '"
+    keys Enter
+    waits 'ready ' || :
+    type_text 'longleaf sum --meth'
+    keys Tab
+    holds_screen 'longleaf sum --method=' "zsh completes an option"
+    type_text 'ext'
+    keys Tab
+    holds_screen '--method=extractive' "and its value"
+    keys C-u
+    type_text 'longleaf toke'
+    keys Tab
+    holds_screen 'longleaf tokens' "and a verb"
+else
+    tap_skip "zsh completes an option, its value and a verb" "zsh is not installed"
+fi
 tap_done
