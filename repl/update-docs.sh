@@ -56,7 +56,7 @@ for verb in $("$program" help completion bash | sed -n 's/^    local verbs="\(.*
         echo ".\\\" The verb $verb of longleaf; make update-docs writes this page from longleaf.1 and the program."
         echo '.\" SPDX-License-Identifier: Apache-2.0'
         title "LONGLEAF\\\\-$(echo "$verb" | tr 'a-z' 'A-Z') 1"
-        "$program" help roff "$verb" | sed '/^\.SH OPTIONS$/,$d'
+        "$program" help roff "$verb" | sed '/^\.SH OPTIONS$/,$d' | fold -s -w 79 | sed 's/ *$//'
         passage "$verb"
         "$program" help roff "$verb" | sed -n '/^\.SH OPTIONS$/,$p'
         examples "$verb"
