@@ -192,7 +192,8 @@ static void print_blueprint(struct program *program, const struct work *work)
     for (size_t i = 0; i < ll_blueprint_type_count(blueprint); i++) {
         ll_weight_type type;
         if (ll_blueprint_get_type(blueprint, i, &type) == LL_OK)
-            output_printf(output, "%-13s %zu tensors in %s, %s\n", i ? "" : "tensors", type.tensors,
+            output_printf(output, "%-13s %zu tensor%s in %s, %s\n", i ? "" : "tensors", type.tensors,
+                          type.tensors == 1 ? "" : "s",
                           type.name, human_bytes(type.bytes).text);
     }
     for (size_t i = 0; i < count; i++)

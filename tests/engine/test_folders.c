@@ -455,6 +455,80 @@ static void every_folder_and_file_is_found_sound(void **state)
     assert_true(info.layers >= 2 && info.vocabulary > 0 && info.parameters > 1000);
 }
 
+/* ---- damage ---- */
+
+static const char *const parts[] = {"config.json", "tokenizer.json", "tokenizer_config.json",
+                                    "model.safetensors"};
+enum { PARTS = 4, ROUNDS = 60, HEAD = 4000 /* bytes of weights that are their directory */ };
+
+static size_t read_part(const char *folder, const char *part, char **ret)
+{
+    char path[4200];
+    snprintf(path, sizeof path, "%s/%s", folder, part);
+    FILE *in = fopen(path, "rb");
+    assert_non_null(in);
+    assert_int_equal(fseek(in, 0, SEEK_END), 0);
+    size_t size = (size_t)ftell(in);
+    rewind(in);
+    *ret = malloc(size);
+    assert_non_null(*ret);
+    assert_int_equal(fread(*ret, 1, size, in), size);
+    fclose(in);
+    return size;
+}
+
+static void write_part(const char *folder, const char *part, const char *bytes, size_t size)
+{
+    char path[4200];
+    snprintf(path, sizeof path, "%s/%s", folder, part);
+    FILE *out = fopen(path, "wb");
+    assert_non_null(out);
+    assert_int_equal(fwrite(bytes, 1, size, out), size);
+    fclose(out);
+}
+
+/* One part of a sound folder changed at a few places, or cut: a model or a sentence, never anything worse. */
+static void random_damage_to_a_folder_is_an_error_or_a_model(void **state)
+{
+    char folder[] = "/tmp/longleaf-damage-XXXXXX", *bytes[PARTS];
+    size_t sizes[PARTS], refused = 0;
+    unsigned seed = (unsigned)getpid();
+    (void)state;
+    printf("# seed %u\n", seed);
+    srand(seed);
+    assert_non_null(mkdtemp(folder));
+    for (int i = 0; i < PARTS; i++)
+        sizes[i] = read_part(folder_of("mixtral"), parts[i], &bytes[i]);
+    for (int round = 0; round < ROUNDS; round++) {
+        int hit = round % PARTS;
+        for (int i = 0; i < PARTS; i++)
+            write_part(folder, parts[i], bytes[i], sizes[i]);
+        size_t reach = hit == PARTS - 1 ? HEAD : sizes[hit], size = sizes[hit];
+        char *damaged = malloc(size);
+        assert_non_null(damaged);
+        memcpy(damaged, bytes[hit], size);
+        for (int n = rand() % 4; n >= 0; n--)
+            damaged[(size_t)rand() % reach] = (char)(rand() % 2 ? '0' + rand() % 10 : rand() % 256);
+        write_part(folder, parts[hit], damaged, rand() % 5 ? size : (size_t)rand() % size);
+        free(damaged);
+        ll_model *model = NULL;
+        ll_error error = {0};
+        ll_status status = ll_model_open(engines[0], folder, NULL, NULL, &model, &error);
+        assert_true((status == LL_OK) == (model != NULL));
+        assert_true(status == LL_OK || error.text[0]);
+        refused += status != LL_OK;
+        ll_model_close(model);
+    }
+    assert_true(refused > 0);
+    for (int i = 0; i < PARTS; i++) {
+        char path[4200];
+        snprintf(path, sizeof path, "%s/%s", folder, parts[i]);
+        unlink(path);
+        free(bytes[i]);
+    }
+    rmdir(folder);
+}
+
 #define FAMILIES 20
 
 static char families[FAMILIES][16] = {"llama",     "mistral", "qwen2",    "qwen3",      "gemma2",
@@ -479,10 +553,11 @@ static const struct {
 
 int main(void)
 {
-    static struct CMUnitTest tests[FAMILIES * CHECKS + 4] = {
+    static struct CMUnitTest tests[FAMILIES * CHECKS + 5] = {
         [FAMILIES * CHECKS] = cmocka_unit_test(scaling_that_is_asked_for_is_that_of_a_file),
         [FAMILIES * CHECKS + 1] = cmocka_unit_test(alibi_takes_its_bias_and_stretch_from_options),
         [FAMILIES * CHECKS + 2] = cmocka_unit_test(options_without_meaning_are_refused),
+        [FAMILIES * CHECKS + 4] = cmocka_unit_test(random_damage_to_a_folder_is_an_error_or_a_model),
         [FAMILIES * CHECKS + 3] = cmocka_unit_test(mixtures_that_do_not_fit_are_refused),
     };
     static char names[FAMILIES * CHECKS][80];
