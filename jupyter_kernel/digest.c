@@ -46,6 +46,14 @@ static json_t *pair(uint64_t first, uint64_t last)
     return json_pack("[I, I]", (json_int_t)first, (json_int_t)last);
 }
 
+/* Within the file that holds the stretch, not within the text that joins all files. */
+static json_t *bytes_of(const ll_document *document, uint64_t first, uint64_t last)
+{
+    ll_place place = {.first_byte = first, .last_byte = last};
+    (void)ll_document_get_place(document, first, last, &place);
+    return pair(place.first_byte, place.last_byte);
+}
+
 /* The passage of the document that a sentence rests on; a long one is shown to its first part. */
 static json_t *passage(const ll_document *document, const ll_sentence *sentence, const char *name)
 {
@@ -60,7 +68,7 @@ static json_t *passage(const ll_document *document, const ll_sentence *sentence,
     json_put_bool(row, "cut", cut);
     json_put_string(row, "document", name);
     json_put(row, "pages", pair(sentence->first_page, sentence->last_page));
-    json_put(row, "bytes", pair(sentence->first_byte, sentence->last_byte));
+    json_put(row, "bytes", bytes_of(document, sentence->first_byte, sentence->last_byte));
     return row;
 }
 
@@ -69,7 +77,8 @@ struct page { /* a summary on its way into a bundle */
     json_t *object;
 };
 
-static void add_sentence(struct page *page, const ll_sentence *sentence, size_t number, json_t *rows)
+static void add_sentence(struct page *page, const ll_document *document, const ll_sentence *sentence,
+                         size_t number, json_t *rows)
 {
     text_append(&page->plain, sentence->text, sentence->length);
     text_printf(&page->plain, " [%zu", number);
@@ -82,7 +91,7 @@ static void add_sentence(struct page *page, const ll_sentence *sentence, size_t 
     json_t *row = json_object();
     json_put_bytes(row, "text", sentence->text, sentence->length);
     json_put(row, "pages", pair(sentence->first_page, sentence->last_page));
-    json_put(row, "bytes", pair(sentence->first_byte, sentence->last_byte));
+    json_put(row, "bytes", bytes_of(document, sentence->first_byte, sentence->last_byte));
     json_put_number(row, "support", (double)sentence->support);
     json_put_bool(row, "quoted", sentence->quoted);
     json_array_append_new(rows, row);
@@ -98,7 +107,7 @@ static void add_sentences(struct page *page, struct turn *turn, const ll_summary
         if (ll_summary_get_sentence(summary, i, &sentence) != LL_OK)
             continue;
         json_array_append_new(passages, passage(document, &sentence, name));
-        add_sentence(page, &sentence, json_array_size(passages), rows);
+        add_sentence(page, document, &sentence, json_array_size(passages), rows);
     }
     const char *text = ll_summary_text(summary, &length);
     if (!count) {
@@ -120,7 +129,7 @@ static size_t count_parts(const ll_summary *summary)
     return parts;
 }
 
-static json_t *node_json(const ll_summary_node *node)
+static json_t *node_json(const ll_document *document, const ll_summary_node *node)
 {
     json_t *row = json_object();
     json_put_count(row, "level", (uint64_t)node->level);
@@ -128,7 +137,7 @@ static json_t *node_json(const ll_summary_node *node)
     json_put_string(row, "title", node->title);
     json_put_bytes(row, "text", node->text, node->length);
     json_put(row, "pages", pair(node->first_page, node->last_page));
-    json_put(row, "bytes", pair(node->first_byte, node->last_byte));
+    json_put(row, "bytes", bytes_of(document, node->first_byte, node->last_byte));
     return row;
 }
 
@@ -149,7 +158,7 @@ static void add_part(struct page *page, const ll_summary_node *node)
 }
 
 /* Parts in the order of the document, evenly spread where not all are shown; JSON has all. */
-static void add_outline(struct page *page, const ll_summary *summary)
+static void add_outline(struct page *page, const ll_summary *summary, const ll_document *document)
 {
     size_t parts = count_parts(summary), shown = 0, seen = 0;
     size_t most = parts < MOST_PARTS ? parts : MOST_PARTS;
@@ -162,7 +171,7 @@ static void add_outline(struct page *page, const ll_summary *summary)
         ll_summary_node node;
         if (ll_summary_get_node(summary, i, &node) != LL_OK)
             continue;
-        json_array_append_new(rows, node_json(&node));
+        json_array_append_new(rows, node_json(document, &node));
         if (node.level || parts < 2 || seen++ * most < shown * parts)
             continue;
         add_part(page, &node);
@@ -298,7 +307,7 @@ bool digest_summarise(struct turn *turn, const ll_document *document, const char
         struct text words = {0};
         json_put_string(page.object, "document", name);
         add_sentences(&page, turn, digest.summary, document, name);
-        add_outline(&page, digest.summary);
+        add_outline(&page, digest.summary, document);
         add_coverage(&page, turn, digest.summary, &digest.info);
         add_notes(&page, document, unkept_note(digest.summary, &words));
         text_fini(&words);

@@ -58,20 +58,22 @@ static json_t *pair(uint64_t first, uint64_t last)
 }
 
 /* The quote as %cite and programs take it. */
-static json_t *quote_json(const ll_quote *quote)
+static json_t *quote_json(const ll_document *document, const ll_quote *quote)
 {
+    ll_place place = {.first_byte = quote->first_byte, .last_byte = quote->last_byte};
+    (void)ll_document_get_place(document, quote->first_byte, quote->last_byte, &place);
     json_t *row = json_object();
     json_put_bytes(row, "passage", quote->text, quote->length);
     json_put_bool(row, "cut", false);
     json_put_string(row, "document", quote->file ? quote->file : "");
     json_put_string(row, "title", quote->title);
     json_put(row, "pages", pair(quote->first_page, quote->last_page));
-    json_put(row, "bytes", pair(quote->first_byte, quote->last_byte));
+    json_put(row, "bytes", pair(place.first_byte, place.last_byte)); /* within that file */
     json_put_number(row, "score", (double)quote->score);
     return row;
 }
 
-static json_t *add_quotes(const ll_answer *answer, struct text *plain, struct text *markdown)
+static json_t *add_quotes(const ll_document *document, const ll_answer *answer, struct text *plain, struct text *markdown)
 {
     json_t *rows = json_array();
     for (size_t i = 0; i < ll_answer_quote_count(answer); i++) {
@@ -89,7 +91,7 @@ static json_t *add_quotes(const ll_answer *answer, struct text *plain, struct te
         text_puts(markdown, where.length ? " *(" : "");
         markdown_append(markdown, text_string(&where), where.length);
         text_puts(markdown, where.length ? ")*" : "");
-        json_array_append_new(rows, quote_json(&quote));
+        json_array_append_new(rows, quote_json(document, &quote));
         text_fini(&where);
     }
     return rows;
@@ -100,15 +102,15 @@ static void add_account(const struct turn *turn, const ll_answer *answer, const 
 {
     ll_summary_stats stats = {0};
     ll_answer_get_stats(answer, &stats);
-    text_printf(out, "%s; %s of %s windows asked", info->reason ? info->reason : "",
-                human_count(info->asked).text, human_count(info->passages).text);
+    text_printf(out, "%s; %s of %s window%s asked", info->reason ? info->reason : "",
+                human_count(info->asked).text, human_count(info->passages).text, info->passages == 1 ? "" : "s");
     if (info->generated)
         text_printf(out, "; written by %s", text_string(&turn->talk->label));
     if (stats.unkept)
         text_printf(out, "; not kept: %s", stats.unkept);
 }
 
-static json_t *make_bundle(struct turn *turn, const ll_answer *answer, const char *question)
+static json_t *make_bundle(struct turn *turn, const ll_document *document, const ll_answer *answer, const char *question)
 {
     struct text plain = {0}, markdown = {0}, account = {0};
     ll_answer_info info = {0};
@@ -117,7 +119,7 @@ static json_t *make_bundle(struct turn *turn, const ll_answer *answer, const cha
     ll_answer_get_info(answer, &info);
     text_append(&plain, text, length);
     markdown_append(&markdown, text, length);
-    json_t *quotes = add_quotes(answer, &plain, &markdown), *object = json_object();
+    json_t *quotes = add_quotes(document, answer, &plain, &markdown), *object = json_object();
     add_account(turn, answer, &info, &account);
     text_printf(&plain, "\n\n%s", text_string(&account));
     text_puts(&markdown, "\n\n*");
@@ -145,7 +147,7 @@ bool inquiry_answer(struct turn *turn, const ll_document *document, const char *
     ll_answer *answer = NULL;
     if (!talk_open_model(turn) || !ask(turn, document, question, &answer))
         return false;
-    *ret = make_bundle(turn, answer, question);
+    *ret = make_bundle(turn, document, answer, question);
     ll_answer_free(answer);
     return true;
 }

@@ -27,6 +27,7 @@ int asking_make(struct asking *asking, struct program *program, ll_model *model)
     options.journal_limit = keeping_limit(program);
     ll_run run = program_run(program);
     ll_error error = {0};
+    program->meter.hold = 0.3;
     ll_status status =
         ll_ask(model, asking->document, asking->question, &options, &run, &asking->answer, &error);
     text_fini(&journal);
@@ -60,11 +61,19 @@ static void print_folded(const char *text, size_t length, struct output *output)
     }
 }
 
+static ll_place place_of(const struct asking *asking, uint64_t first, uint64_t last)
+{
+    ll_place place = {.name = "", .label = ""};
+    (void)ll_document_get_place(asking->document, first, last, &place);
+    return place;
+}
+
 static void print_place(const struct asking *asking, const ll_quote *quote, struct output *output)
 {
     const char *before = "[";
-    if (asking->document_info.files > 1 && *quote->file) {
-        output_printf(output, "%s%s", before, quote->file);
+    ll_place place = place_of(asking, quote->first_byte, quote->last_byte);
+    if (asking->document_info.files > 1 && *place.label) {
+        output_printf(output, "%s%s", before, place.label);
         before = ", ";
     }
     if (quote->first_page) {
@@ -75,8 +84,8 @@ static void print_place(const struct asking *asking, const ll_quote *quote, stru
         output_printf(output, "%s%s", before, quote->title);
         before = ", ";
     }
-    output_printf(output, "%sbytes %llu-%llu]", before, (unsigned long long)quote->first_byte,
-                  (unsigned long long)quote->last_byte);
+    output_printf(output, "%sbytes %llu-%llu]", before, (unsigned long long)place.first_byte,
+                  (unsigned long long)place.last_byte);
 }
 
 void asking_print(const struct asking *asking, struct output *output)
@@ -114,9 +123,10 @@ void asking_trace(const struct asking *asking)
         ll_answer_window w;
         if (ll_answer_get_window(asking->answer, i, &w) != LL_OK)
             continue;
-        say_error("trace: window %zu, score %.2f, bytes %llu to %llu, page %zu: %s", i + 1, (double)w.score,
-                  (unsigned long long)w.first_byte, (unsigned long long)w.last_byte, w.first_page,
-                  w.reply ? w.reply : "not asked");
+        ll_place place = place_of(asking, w.first_byte, w.last_byte);
+        say_error("trace: window %zu, score %.2f, %s bytes %llu to %llu, page %zu: %s", i + 1, (double)w.score,
+                  place.label, (unsigned long long)place.first_byte, (unsigned long long)place.last_byte,
+                  place.first_page, w.reply ? w.reply : "not asked");
     }
 }
 
@@ -125,6 +135,16 @@ void asking_trace(const struct asking *asking)
 static json_t *range(uint64_t first, uint64_t last)
 {
     return json_pack("[I,I]", (json_int_t)first, (json_int_t)last);
+}
+
+/* As summaries have it: within the file, or within its text where that is all that is known. */
+static void put_place(json_t *row, const struct asking *asking, uint64_t first, uint64_t last)
+{
+    ll_place place = place_of(asking, first, last);
+    json_put_string(row, "file", place.name);
+    json_object_set_new(row, "pages", range(place.first_page, place.last_page));
+    json_object_set_new(row, "bytes", range(place.first_byte, place.last_byte));
+    json_put_string(row, "of", place.in_file ? "file" : "text");
 }
 
 static json_t *quotes_json(const struct asking *asking)
@@ -136,10 +156,8 @@ static json_t *quotes_json(const struct asking *asking)
             continue;
         json_t *row = json_object();
         json_put_text(row, "text", quote.text, quote.length);
-        json_put_string(row, "file", quote.file);
         json_put_string(row, "title", quote.title);
-        json_object_set_new(row, "pages", range(quote.first_page, quote.last_page));
-        json_object_set_new(row, "bytes", range(quote.first_byte, quote.last_byte));
+        put_place(row, asking, quote.first_byte, quote.last_byte);
         json_put_count(row, "window", quote.window);
         json_put_number(row, "score", (double)quote.score);
         json_array_append_new(rows, row);
@@ -155,9 +173,7 @@ static json_t *windows_json(const struct asking *asking)
         if (ll_answer_get_window(asking->answer, i, &w) != LL_OK)
             continue;
         json_t *row = json_object();
-        json_put_string(row, "file", w.file);
-        json_object_set_new(row, "pages", range(w.first_page, w.last_page));
-        json_object_set_new(row, "bytes", range(w.first_byte, w.last_byte));
+        put_place(row, asking, w.first_byte, w.last_byte);
         json_put_number(row, "score", (double)w.score);
         if (w.reply)
             json_put_text(row, "reply", w.reply, strlen(w.reply));

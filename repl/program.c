@@ -34,6 +34,9 @@ static void on_progress(void *user, const ll_progress *progress)
 {
     struct program *program = user;
     beacon_progress(program->beacon, progress);
+    program->last_phase = progress->phase;
+    program->last_done = progress->done;
+    program->last_total = progress->total;
     if (program->streams_json && progress->phase != LL_DECODING)
         stream_progress(program, progress);
     if (program->on_progress)
@@ -74,11 +77,27 @@ static bool is_named(const ll_error *error)
     return length && before >= length && memcmp(colon - length, error->where, length) == 0;
 }
 
+/* What of an interrupted work is kept, and how it goes on. */
+static void say_stopped(const struct program *program)
+{
+    const char *what = program->last_phase == LL_FUSING ? "joins" : "windows";
+    bool windows = program->last_phase == LL_SUMMARIZING || program->last_phase == LL_FUSING ||
+                   program->last_phase == LL_ASKING;
+    if (!windows || !program->last_total)
+        say_aside("stopped");
+    else if (settings_flag(&program->settings, OPTION_NO_CACHE))
+        say_aside("stopped after %llu of %llu %s; nothing is kept (--no-cache)",
+                  (unsigned long long)program->last_done, (unsigned long long)program->last_total, what);
+    else
+        say_aside("stopped after %llu of %llu %s; what is finished is kept: the same command goes on from there",
+                  (unsigned long long)program->last_done, (unsigned long long)program->last_total, what);
+}
+
 int program_fail(struct program *program, enum concern concern, const ll_error *error)
 {
     meter_clear(&program->meter);
     if (error->status == LL_CANCELLED) {
-        say_aside("stopped");
+        say_stopped(program);
         return program_interrupted();
     }
     bool named = !error->where[0] || is_named(error);

@@ -43,6 +43,8 @@ struct program {
     void (*on_progress)(void *user, const ll_progress *progress); /* in place of the meter, or NULL */
     void *progress_user;
     struct recorder *recorder; /* of the work that was opened last; NULL: none. Lives as long as that */
+    ll_phase last_phase; /* of the progress heard last, and how far it was */
+    uint64_t last_done, last_total;
 };
 
 /* A run whose user is the program: cancellable, progress on the meter, tokens to on_token. */

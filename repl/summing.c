@@ -63,6 +63,7 @@ int summing_make(struct summing *summing, struct program *program)
         recorder_plan(program->recorder, &summing->plan_info, options.width);
     ll_run run = program_run(program);
     ll_error error = {0};
+    program->meter.hold = 0; /* the first windows take long to come */
     ll_status status = ll_summarize(summing->model, summing->plan, &options, &run, &summing->summary, &error);
     text_fini(&journal);
     if (status != LL_OK)
@@ -89,4 +90,28 @@ bool summing_complete(const struct summing *summing)
 {
     return summing->coverage.share >= 1 && !summing->coverage.unread_pages &&
            !summing->document_info.skipped;
+}
+
+ll_place summing_place(const struct summing *summing, uint64_t first, uint64_t last)
+{
+    ll_place place = {.name = "", .label = ""};
+    (void)ll_document_get_place(summing->document, first, last, &place);
+    return place;
+}
+
+bool summing_is_written(const struct summing *summing)
+{
+    ll_summary_node node;
+    for (size_t i = 0; i < ll_summary_node_count(summing->summary); i++)
+        if (ll_summary_get_node(summing->summary, i, &node) == LL_OK && !node.quoted)
+            return true;
+    return false;
+}
+
+bool summing_is_part(const struct summing *summing, const ll_summary_node *node)
+{
+    ll_method method = summing->plan_info.method;
+    bool by_file = summing->document_info.files > 1 &&
+                   (method == LL_METHOD_SELECT || method == LL_METHOD_EXTRACTIVE);
+    return node->level == (by_file ? 1 : 0);
 }

@@ -30,6 +30,11 @@ void summing_fini(struct summing *summing);
 bool summing_complete(const struct summing *summing); /* every byte of every page was read */
 const char *summing_method_name(ll_method method);
 
+/* The place of bytes [first, last) of the text within their file; all 0 when there is none. */
+ll_place summing_place(const struct summing *summing, uint64_t first, uint64_t last);
+bool summing_is_written(const struct summing *summing); /* a sentence at least, also of the outline, is the model's own */
+/* Whether a node is a part of the outline: a window's, and of several files a file's. */
+bool summing_is_part(const struct summing *summing, const ll_summary_node *node);
 void summing_print_plan(const struct summing *summing, struct output *output);
 void summing_print_markdown(const struct summing *summing, struct output *output);
 void summing_print_html(const struct summing *summing, struct output *output);

@@ -3,13 +3,16 @@
 #include "repl/documents.h"
 #include "repl/summing.h"
 
-static void put_place(json_t *row, size_t first_page, size_t last_page, uint64_t first_byte,
-                      uint64_t last_byte)
+/* Pages and bytes within the file; "of" says whether they are the file's own or those of its text. */
+static void put_place(json_t *row, const struct summing *summing, uint64_t first, uint64_t last)
 {
-    json_put_count(row, "first_page", first_page);
-    json_put_count(row, "last_page", last_page);
-    json_put_count(row, "first_byte", first_byte);
-    json_put_count(row, "last_byte", last_byte);
+    ll_place place = summing_place(summing, first, last);
+    json_object_set_new(row, "pages",
+                        json_pack("[I,I]", (json_int_t)place.first_page, (json_int_t)place.last_page));
+    json_object_set_new(row, "bytes",
+                        json_pack("[I,I]", (json_int_t)place.first_byte, (json_int_t)place.last_byte));
+    json_put_string(row, "of", place.in_file ? "file" : "text");
+    json_put_string(row, "file", place.name);
 }
 
 static json_t *sentences_json(const struct summing *summing)
@@ -21,18 +24,13 @@ static json_t *sentences_json(const struct summing *summing)
             continue;
         json_t *row = json_object();
         json_put_text(row, "text", sentence.text, sentence.length);
-        json_object_set_new(
-            row, "pages",
-            json_pack("[I,I]", (json_int_t)sentence.first_page, (json_int_t)sentence.last_page));
-        json_object_set_new(
-            row, "bytes",
-            json_pack("[I,I]", (json_int_t)sentence.first_byte, (json_int_t)sentence.last_byte));
-        json_put_string(row, "file", sentence.file);
+        put_place(row, summing, sentence.first_byte, sentence.last_byte);
         json_put_string(row, "title", sentence.title);
         json_put_count(row, "window", sentence.window);
         json_put_bool(row, "supported", sentence.supported);
         json_put_number(row, "support", (double)sentence.support);
         json_put_bool(row, "quoted", sentence.quoted);
+        json_put_bool(row, "counted", sentence.counted);
         json_array_append_new(rows, row);
     }
     return rows;
@@ -48,7 +46,13 @@ json_t *summing_node_json(const struct summing *summing, size_t node)
     json_put_count(row, "parent", part.parent);
     json_put_string(row, "title", part.title);
     json_put_text(row, "text", part.text, part.length);
-    put_place(row, part.first_page, part.last_page, part.first_byte, part.last_byte);
+    json_put_bool(row, "quoted", part.quoted);
+    put_place(row, summing, part.first_byte, part.last_byte);
+    bool several = summing->document_info.files > 1 && part.parent == node;
+    if (several) { /* the whole is of no one file */
+        json_object_del(row, "file");
+        json_object_del(row, "of");
+    }
     return row;
 }
 

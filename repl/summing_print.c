@@ -17,43 +17,45 @@ static void print_pages(struct output *output, const char *before, size_t first,
         output_printf(output, "%sp. %zu%s", before, first, after);
 }
 
-static const char *tail_of(const char *name)
-{
-    const char *slash = strrchr(name, '/');
-    return slash && slash[1] ? slash + 1 : name;
-}
-
 /* "[p. 3]"; of several files each sentence names its own. */
 static void print_mark(const struct summing *summing, const ll_sentence *sentence, struct output *output)
 {
+    ll_place place = summing_place(summing, sentence->first_byte, sentence->last_byte);
     bool several = summing->document_info.files > 1;
     if (!sentence->supported)
         output_puts(output, " [unsupported]");
-    if (several && sentence->first_page) {
-        output_printf(output, " [%s, ", tail_of(sentence->file));
-        print_pages(output, "", sentence->first_page, sentence->last_page, "]");
+    if (several && place.first_page) {
+        output_printf(output, " [%s, ", place.label);
+        print_pages(output, "", place.first_page, place.last_page, "]");
     } else if (several) {
-        output_printf(output, " [%s]", tail_of(sentence->file));
+        output_printf(output, " [%s]", place.label);
     } else {
-        print_pages(output, " [", sentence->first_page, sentence->last_page, "]");
+        print_pages(output, " [", place.first_page, place.last_page, "]");
     }
+}
+
+/* Sentences of one file run on; lines and what was counted stand alone. */
+static const char *between(const ll_sentence *before, const ll_sentence *sentence)
+{
+    if (strcmp(before->file, sentence->file) != 0)
+        return "\n\n";
+    return before->line || sentence->line || before->counted ? "\n" : " ";
 }
 
 static void print_sentences(const struct summing *summing, struct output *output)
 {
     size_t count = ll_summary_sentence_count(summing->summary), length = 0;
-    const char *before = NULL;
+    ll_sentence before = {0}, sentence;
     if (!count) {
         const char *text = ll_summary_text(summing->summary, &length);
         output_write(output, text, length);
     }
     for (size_t i = 0; i < count; i++) {
-        ll_sentence sentence;
         if (ll_summary_get_sentence(summing->summary, i, &sentence) != LL_OK)
             continue;
-        if (before)
-            output_puts(output, strcmp(before, sentence.file) == 0 ? " " : "\n\n");
-        before = sentence.file;
+        if (before.file)
+            output_puts(output, between(&before, &sentence));
+        before = sentence;
         output_write(output, sentence.text, sentence.length);
         print_mark(summing, &sentence, output);
     }
@@ -67,7 +69,7 @@ static bool same_title(const char *a, const char *b)
 
 static bool is_part(const struct summing *summing, size_t index, ll_summary_node *ret)
 {
-    return ll_summary_get_node(summing->summary, index, ret) == LL_OK && ret->level == 0;
+    return ll_summary_get_node(summing->summary, index, ret) == LL_OK && summing_is_part(summing, ret);
 }
 
 static size_t count_parts(const struct summing *summing)
@@ -91,7 +93,13 @@ static void print_part(const ll_summary_node *node, const char *title, struct ou
     if (node->title && *node->title && !same_title(title, node->title))
         output_printf(output, "\n%s\n", node->title);
     output_puts(output, "  - ");
-    output_write(output, node->text, node->length);
+    for (size_t i = 0, from = 0; i <= node->length; i++) { /* lines stay lines */
+        if (i < node->length && node->text[i] != '\n')
+            continue;
+        output_puts(output, from ? "\n    " : "");
+        output_write(output, node->text + from, i - from);
+        from = i + 1;
+    }
     print_pages(output, " [", node->first_page, node->last_page, "]");
     output_puts(output, "\n");
 }
@@ -108,19 +116,28 @@ static bool says_all_already(const struct summing *summing)
     return parts * 2 <= summary * 3;
 }
 
+/* Logs and tables have no parts that would say anything of their own. */
+static bool has_outline(const struct summing *summing)
+{
+    const char *kind = summing->document_info.kind;
+    return ll_summary_node_count(summing->summary) >= 2 && strcmp(kind, "log") != 0 && strcmp(kind, "table") != 0 &&
+           (summing->document_info.files > 1 || !says_all_already(summing));
+}
+
 /* Window parts in the order of the document, evenly spread where not all are shown; parts of one section
  * stand under one heading. */
 static void print_outline(const struct summing *summing, struct output *output)
 {
     size_t parts = count_parts(summing), most = most_parts(summing), seen = 0, shown = 0;
     const char *title = NULL;
-    if (ll_summary_node_count(summing->summary) < 2 || says_all_already(summing))
+    const char *name = summing->document_info.files > 1 ? "By document" : "Outline";
+    if (!has_outline(summing))
         return;
     if (parts > most)
-        output_printf(output, "\nOutline (%zu of %zu parts; a longer --length shows more, --json all)\n",
-                      most, parts);
+        output_printf(output, "\n%s (%zu of %zu parts; a longer --length shows more, --json all)\n", name, most,
+                      parts);
     else
-        output_puts(output, "\nOutline\n");
+        output_printf(output, "\n%s\n", name);
     for (size_t i = 0; i < ll_summary_node_count(summing->summary); i++) {
         ll_summary_node node;
         if (!is_part(summing, i, &node) || (parts > most && seen++ * most < shown * parts))
@@ -152,8 +169,10 @@ static void print_coverage(const struct summing *summing, struct output *output)
     if (coverage->unread_pages)
         output_printf(output, "; %zu of %zu pages hold no text", coverage->unread_pages, coverage->pages);
     output_printf(output, "; method %s", summing_method_name(summing->plan_info.method));
-    if (summing->model_name)
+    if (summing->model_name && summing_is_written(summing))
         output_printf(output, "; written by %s", summing->model_name);
+    else
+        output_puts(output, "; in the document's own words");
     output_puts(output, "\n");
 }
 
@@ -170,9 +189,10 @@ void summing_trace(const struct summing *summing)
         ll_summary_node node;
         if (ll_summary_get_node(summing->summary, i, &node) != LL_OK)
             continue;
-        say_error("trace: part %zu, level %d, goes into %zu, bytes %llu to %llu, pages %zu to %zu: %.*s", i,
-                  node.level, node.parent, (unsigned long long)node.first_byte,
-                  (unsigned long long)node.last_byte, node.first_page, node.last_page,
+        ll_place place = summing_place(summing, node.first_byte, node.last_byte);
+        say_error("trace: part %zu, level %d, goes into %zu, %s bytes %llu to %llu, pages %zu to %zu: %.*s", i,
+                  node.level, node.parent, place.label, (unsigned long long)place.first_byte,
+                  (unsigned long long)place.last_byte, place.first_page, place.last_page,
                   (int)(node.length > 3000 ? 3000 : node.length), node.text);
     }
 }

@@ -65,47 +65,78 @@ static bool is_pdf(const char *name)
     return length > 4 && (strcmp(name + length - 4, ".pdf") == 0 || strcmp(name + length - 4, ".PDF") == 0);
 }
 
-static void put_target(struct output *output, const char *file, size_t page)
+/* The first words of the passage: browsers go to them and mark them. */
+static void put_fragment(struct output *output, const char *text, size_t length)
 {
-    put_address(output, file);
-    if (page && is_pdf(file))
-        output_printf(output, "#page=%zu", page);
+    enum { WORDS = 6, BYTES = 60 };
+    char words[BYTES + 1];
+    size_t used = 0;
+    for (size_t i = 0, count = 0; i < length && used < BYTES; i++) {
+        bool blank = text[i] == ' ' || text[i] == '\n' || text[i] == '\t';
+        if (blank && used && words[used - 1] != ' ' && ++count == WORDS)
+            break;
+        if (text[i] == '\n' && i + 1 < length && text[i + 1] == '\n')
+            break;
+        if (!blank)
+            words[used++] = text[i];
+        else if (used && words[used - 1] != ' ')
+            words[used++] = ' ';
+    }
+    while (used && ((unsigned char)words[used - 1] >= 0x80 || words[used - 1] == ' '))
+        used--; /* no half of a character */
+    words[used] = '\0';
+    if (used)
+        output_puts(output, "#:~:text=");
+    put_address(output, words);
 }
 
-static void put_words(const struct form *form, struct output *output, const char *file, size_t first,
-                      size_t last, bool named)
+static void put_target(struct output *output, const struct summing *summing, const ll_place *place, uint64_t first,
+                       uint64_t last)
 {
-    const char *slash = strrchr(file, '/');
-    const char *tail = slash && slash[1] ? slash + 1 : file;
-    if (named || !first)
-        form->text(output, tail, strlen(tail));
-    if (named && first)
+    size_t length;
+    const char *text = ll_document_text(summing->document, &length);
+    put_address(output, place->name);
+    if (place->first_page && is_pdf(place->name))
+        output_printf(output, "#page=%zu", place->first_page);
+    else if (last <= length && first < last)
+        put_fragment(output, text + first, (size_t)(last - first));
+}
+
+/* "p. 4" or "bytes 120-180", after the file's name where there are several. */
+static void put_words(const struct form *form, struct output *output, const ll_place *place, bool named)
+{
+    if (named) {
+        form->text(output, place->label, strlen(place->label));
         output_puts(output, ", ");
-    if (first)
-        output_printf(output, first == last ? "p. %zu" : "pp. %zu-%zu", first, last);
+    }
+    if (place->first_page)
+        output_printf(output, place->first_page == place->last_page ? "p. %zu" : "pp. %zu-%zu", place->first_page,
+                      place->last_page);
+    else
+        output_printf(output, "bytes %llu-%llu", (unsigned long long)place->first_byte,
+                      (unsigned long long)place->last_byte);
 }
 
 /* "([p. 4](file.pdf#page=4))"; what came from standard input has no place to link to. */
-static void put_link(const struct form *form, struct output *output, const char *file, size_t first,
-                     size_t last, bool named)
+static void put_link(const struct summing *summing, const struct form *form, struct output *output,
+                     const ll_sentence *sentence)
 {
-    bool linked = *file && strcmp(file, "-") != 0;
-    if (!linked && !first)
-        return;
+    ll_place place = summing_place(summing, sentence->first_byte, sentence->last_byte);
+    bool linked = *place.name && strcmp(place.name, "-") != 0;
+    bool named = linked && summing->document_info.files > 1;
     output_puts(output, form->html ? " <small>" : " (");
+    if (linked)
+        output_puts(output, form->html ? "<a href=\"" : "[");
     if (linked && form->html) {
-        output_puts(output, "<a href=\"");
-        put_target(output, file, first);
+        put_target(output, summing, &place, sentence->first_byte, sentence->last_byte);
         output_puts(output, "\">");
-    } else if (linked) {
-        output_puts(output, "[");
     }
-    put_words(form, output, file, first, last, named && linked);
+    put_words(form, output, &place, named);
     if (linked && form->html) {
         output_puts(output, "</a>");
     } else if (linked) {
         output_puts(output, "](");
-        put_target(output, file, first);
+        put_target(output, summing, &place, sentence->first_byte, sentence->last_byte);
         output_puts(output, ")");
     }
     output_puts(output, form->html ? "</small>" : ")");
@@ -116,20 +147,21 @@ static void put_link(const struct form *form, struct output *output, const char 
 static void put_sentences(const struct summing *summing, const struct form *form, struct output *output)
 {
     const char *before = NULL;
-    bool named = summing->document_info.files > 1;
+    bool alone = false;
     output_puts(output, form->paragraph_open);
     for (size_t i = 0; i < ll_summary_sentence_count(summing->summary); i++) {
         ll_sentence s;
         if (ll_summary_get_sentence(summing->summary, i, &s) != LL_OK)
             continue;
-        if (before && strcmp(before, s.file) != 0)
+        if (before && (strcmp(before, s.file) != 0 || alone || s.line))
             output_printf(output, "%s%s", form->paragraph_close, form->paragraph_open);
         else if (before)
             output_puts(output, "\n");
         before = s.file;
+        alone = s.line || s.counted;
         form->text(output, s.text, s.length);
         output_puts(output, s.supported ? "" : form->unsupported);
-        put_link(form, output, s.file, s.first_page, s.last_page, named);
+        put_link(summing, form, output, &s);
     }
     output_puts(output, form->paragraph_close);
 }
@@ -156,7 +188,7 @@ static void put_outline(const struct summing *summing, const struct form *form, 
     output_printf(output, "%sOutline%s%s", form->section_open, form->section_close, form->list_open);
     for (size_t i = 0; i < ll_summary_node_count(summing->summary); i++) {
         ll_summary_node node;
-        if (ll_summary_get_node(summing->summary, i, &node) != LL_OK || node.level != 0)
+        if (ll_summary_get_node(summing->summary, i, &node) != LL_OK || !summing_is_part(summing, &node))
             continue;
         put_part(form, &node, title, output);
         title = node.title;
@@ -176,9 +208,11 @@ static void put_account(const struct summing *summing, const struct form *form, 
         output_printf(output, "%s%zu of %zu pages hold no text%s", form->item_open, c->unread_pages, c->pages,
                       form->item_close);
     output_printf(output, "%smethod %s", form->item_open, summing_method_name(summing->plan_info.method));
-    if (summing->model_name) {
+    if (summing->model_name && summing_is_written(summing)) {
         output_puts(output, "; written by ");
         form->text(output, summing->model_name, strlen(summing->model_name));
+    } else {
+        output_puts(output, "; in the document's own words");
     }
     output_puts(output, form->item_close);
     for (size_t i = 0; i < ll_document_note_count(summing->document); i++) {

@@ -127,24 +127,21 @@ static int ask_one(struct talk *talk, const char *heading, const ll_document *do
     return code;
 }
 
-/* The files as one document, so that the best of all their windows are asked. They were read before, and what
- * a person must know of them was said then. */
+/* All documents as one, so that the best of all their windows are asked, as the verb ask does. */
 static int read_together(struct talk *talk)
 {
-    const char **paths = calloc(talk->document_count + 1, sizeof *paths);
-    size_t count = 0;
-    int code = LEAVE_OK;
-    for (size_t i = 0; paths && i < talk->document_count; i++)
-        if (!talk->documents[i].pasted)
-            paths[count++] = talk->documents[i].name;
-    if (!paths) {
-        say_error("no memory for the names of the documents");
-        code = LEAVE_MEMORY;
-    } else if (count > 1 && !talk->together) {
-        code = documents_read(talk->program, paths, count, &talk->together);
-    }
-    free(paths);
-    return code;
+    const ll_document **all = NULL;
+    ll_error error = {0};
+    if (talk->document_count < 2 || talk->together)
+        return LEAVE_OK;
+    all = calloc(talk->document_count, sizeof *all);
+    for (size_t i = 0; all && i < talk->document_count; i++)
+        all[i] = talk->documents[i].document;
+    bool room = all && ll_document_join(all, talk->document_count, &talk->together, &error) == LL_OK;
+    free(all);
+    if (!room)
+        say_error("no memory to ask %zu documents together", talk->document_count);
+    return room ? LEAVE_OK : LEAVE_MEMORY;
 }
 
 int talk_question(struct talk *talk, const char *question, size_t first)
@@ -157,10 +154,8 @@ int talk_question(struct talk *talk, const char *question, size_t first)
     bool together = !first && talk->together;
     if (!code && together)
         code = ask_one(talk, NULL, talk->together, question);
-    for (size_t i = first; i < talk->document_count && code < LEAVE_HUNG_UP; i++) {
+    for (size_t i = first; !together && i < talk->document_count && code < LEAVE_HUNG_UP; i++) {
         const struct talk_document *document = &talk->documents[i];
-        if (together && !document->pasted)
-            continue;
         int each = ask_one(talk, talk->document_count > first + 1 ? document->name : NULL, document->document,
                            question);
         code = each ? each : code;
@@ -181,10 +176,13 @@ static void print_passage(struct talk *talk, size_t number, const ll_sentence *s
     size_t shown = last - first < MOST_PASSAGE ? last - first : MOST_PASSAGE;
     while (shown < last - first && shown && ((unsigned char)text[first + shown] & 0xC0) == 0x80)
         shown--;
-    output_printf(output, "%zu. %.*s\n%s, bytes %zu to %zu", number, (int)sentence->length, sentence->text,
-                  text_string(&talk->summed_name), first, last);
-    if (sentence->first_page)
-        output_printf(output, ", pages %zu to %zu", sentence->first_page, sentence->last_page);
+    ll_place place = summing_place(&talk->summing, first, last);
+    output_printf(output, "%zu. %.*s\n%s, bytes %llu to %llu", number, (int)sentence->length, sentence->text,
+                  *place.name ? place.name : text_string(&talk->summed_name), (unsigned long long)place.first_byte,
+                  (unsigned long long)place.last_byte);
+    if (place.first_page)
+        output_printf(output, place.first_page == place.last_page ? ", page %zu" : ", pages %zu to %zu",
+                      place.first_page, place.last_page);
     output_puts(output, sentence->quoted ? ", word for word:\n" : ":\n");
     output_write(output, text + first, shown);
     if (shown < last - first)

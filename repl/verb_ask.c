@@ -38,12 +38,17 @@ static int answer_all(struct program *program, const ll_document *document, stru
 {
     const struct setting *questions = &program->settings.values[OPTION_QUESTION];
     int worst = LEAVE_OK;
+    size_t absent = 0;
     for (size_t i = 0; i < questions->item_count; i++) {
         int code = answer_one(program, document, work, questions->items[i], i);
         if (code != LEAVE_OK && code != LEAVE_ABSENT)
             return code;
         worst = code ? code : worst;
+        absent += code == LEAVE_ABSENT;
     }
+    if (absent && questions->item_count > 1)
+        say_note("%zu of %zu questions found no answer in the document%s: exit status %d", absent,
+                 questions->item_count, program->operand_count > 1 ? "s" : "", (int)LEAVE_ABSENT);
     int covered = documents_covered(document);
     return covered ? covered : worst;
 }

@@ -66,8 +66,8 @@ static ll_status rank(struct asking *a)
     a->ranked = mem_new(most, sizeof *a->ranked);
     if (!a->ranked)
         return error_nomem(a->error, "ask", most * sizeof *a->ranked);
-    LL_TRY(ranking_find(a->ranking, &a->question, a->options->exhaustive, most, a->ranked, &a->ranked_count,
-                        a->error));
+    bool all = a->options->exhaustive || !question_has_subject(&a->question);
+    LL_TRY(ranking_find(a->ranking, &a->question, all, most, a->ranked, &a->ranked_count, a->error));
     a->asked = a->options->exhaustive || a->ranked_count < wanted ? a->ranked_count : wanted;
     return LL_OK;
 }

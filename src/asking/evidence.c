@@ -6,6 +6,7 @@
 
 #include "document/check.h"
 #include "document/claim.h"
+#include "document/proof.h"
 #include "document/prompt.h"
 #include "document/sentence.h"
 
@@ -86,7 +87,10 @@ static struct candidate weigh(const struct evidence_job *job, size_t window, siz
     c.name_share = question_name_share(job->question, &match);
     c.other_share = question_other_share(job->question, &match);
     c.reply = reply_share(reply, text, s->last - s->first);
-    c.kind = question_answered(job->question, text, s->last - s->first);
+    struct strbuf path = {0};
+    document_path(job->document, document_section(job->document, s->first), PATH_SHOWN, &path);
+    c.kind = question_answered(job->question, text, s->last - s->first, strbuf_text(&path));
+    strbuf_fini(&path);
     c.value = c.share + name_weight * c.name_share + reply_weight * c.reply +
               kind_weight * (c.kind ? 1.0 : 0.0) - rank_cost * (double)(window < 10 ? window : 10);
     enum paragraph_kind kind = job->document->paragraphs[s->paragraph].kind;
@@ -130,41 +134,94 @@ static size_t find_candidates(const struct evidence_job *job, struct candidate *
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
-/* Why the best sentence is no answer; NULL when it may be one. What is asked of a thing must be met by the
- * sentence itself, or by a reply that took its words from there: a sentence that only names the thing will
- * be found for every question about it. */
-static const char *refusal(const struct evidence_job *job, const struct candidate *best, size_t count)
+static void put_word(const struct evidence_job *job, const struct question_word *w, struct strbuf *out)
 {
-    if (count == 0)
-        return "no window shares a telling word with the question";
-    if (best->name_share < least_name_share)
-        return "the names and numbers of the question stand nowhere near each other";
-    if (best->other_share < plain_share && best->reply < least_reply)
-        return "the sentences that name it do not say this of it";
-    if (!best->kind)
-        return job->question->wants == WANTS_NUMBER
-                   ? "a number or time is asked for and the sentences that fit hold none"
-                   : "a name is asked for and the sentences that fit hold none";
-    return NULL;
+    strbuf_puts(out, "“");
+    strbuf_append(out, job->question->text + w->first, w->last - w->first);
+    strbuf_puts(out, "”");
 }
 
-/* Whether the reply may stand as the answer beside its sentence. */
+/* The first word of the question that the documents hold in no form. */
+static const struct question_word *unknown_word(const struct question *q)
+{
+    const struct question_word *worst = NULL;
+    for (size_t i = 0; i < q->count; i++)
+        if (!q->words[i].shape && !q->words[i].known && (!worst || q->words[i].weight > worst->weight))
+            worst = &q->words[i];
+    return worst;
+}
+
+/* What was looked for and is not there, in words for the one who asked. */
+static void put_missing(const struct evidence_job *job, const struct question_word *w)
+{
+    struct strbuf *reason = &job->answer->reason;
+    const struct question_word *unknown = unknown_word(job->question);
+    w = unknown ? unknown : w;
+    if (!w) {
+        strbuf_puts(reason, "no sentence says this");
+        return;
+    }
+    strbuf_puts(reason, w->known ? "no sentence says of this what is asked: " : "nothing is said of ");
+    put_word(job, w, reason);
+    strbuf_puts(reason, w->known ? " stands elsewhere only" : "");
+}
+
+static const char *wanted_kind(const struct question *q)
+{
+    return q->wants == WANTS_NAME  ? "a name is asked for, and the sentences that fit hold none"
+           : q->wants == WANTS_AGE ? "an age is asked for, and no sentence that fits tells one"
+                                   : "a number or a time is asked for, and the sentences that fit hold none";
+}
+
+/* Whether the best sentence is no answer; the reason is set then. What is asked of a thing must be met by the
+ * sentence itself, or, of a thing that is named, by a reply that took its words from there: a sentence that only
+ * names the thing will be found for every question about it. */
+static bool refuses(const struct evidence_job *job, const struct candidate *best, size_t count)
+{
+    const struct question *q = job->question;
+    struct question_match match;
+    if (count == 0) {
+        put_missing(job, NULL);
+        return true;
+    }
+    ranking_match(job->ranking, q, best->passage, best->sentence, &match);
+    bool named = best->name_share >= least_name_share;
+    bool replied = best->reply >= least_reply && question_names(q);
+    if (!named || (best->other_share < plain_share && !replied)) {
+        put_missing(job, question_unmet(q, &match));
+        return true;
+    }
+    if (!best->kind)
+        strbuf_puts(&job->answer->reason, wanted_kind(q));
+    return !best->kind;
+}
+
+/* Whether the reply may stand as the answer beside its sentence: of the names and numbers in it all stand in the
+ * question or in the sentence that is quoted. */
 static bool reply_stands(const struct evidence_job *job, const struct candidate *best,
                          const struct reply *reply)
 {
+    const struct ll_document *d = job->document;
     const struct window *p = &ranking_passages(job->ranking, &(size_t){0})[best->passage];
-    const char *text = job->document->text.text + p->first;
+    const struct doc_sentence *s = &d->sentences[best->sentence];
     struct checker checker = {0};
+    struct strbuf cited = {0};
     float support = 0;
+    size_t first, last;
     if (reply->count == 0 || best->reply < reply_held || reply->length == 0)
         return false;
-    bool stands = check_load(&checker, text, p->last - p->first, "");
+    bool stands = check_load(&checker, d->text.text + p->first, p->last - p->first, "");
     if (stands) {
         enum check_verdict verdict = check_sentence(&checker, reply->text, reply->length, &support);
         stands = verdict == CHECK_GOOD || (verdict == CHECK_SHORT && support >= 1.0f);
     }
     check_fini(&checker);
-    return stands && question_answered(job->question, reply->text, reply->length);
+    strbuf_append(&cited, d->text.text + s->first, s->last - s->first);
+    strbuf_printf(&cited, "\n%s", job->question->text);
+    stands = stands && !cited.failed &&
+             proof_holds(strbuf_text(&cited), cited.length, reply->text, reply->length, &first, &last);
+    strbuf_fini(&cited);
+    return stands && question_answered(job->question, reply->text, reply->length, "year");
 }
 
 static void put_quote(struct evidence_job *job, const struct candidate *c)
@@ -223,10 +280,8 @@ bool evidence_decide(struct evidence_job *job)
     struct candidate best[MOST_QUOTES];
     struct ll_answer *answer = job->answer;
     size_t count = find_candidates(job, best);
-    const char *why = refusal(job, best, count);
-    if (why) {
+    if (refuses(job, best, count)) {
         strbuf_puts(&answer->text, "Not in the document.");
-        strbuf_puts(&answer->reason, why);
     } else {
         put_answer(job, best, count);
     }

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/cancel.h"
 #include "base/error.h"
@@ -184,6 +185,29 @@ static size_t keep_best(struct likeness_match *out, size_t count, size_t most, s
     return count;
 }
 
+static int folded(char c)
+{
+    return c >= 'A' && c <= 'Z' ? c + 32 : (unsigned char)c;
+}
+
+/* "top" and "toppings" share a spelling, and therefore tokens, but no meaning: what one has beyond the other must be
+ * an ending. */
+static bool is_spelt_alike(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    static const char *const endings[] = {"s", "es", "d", "ed", "er", "ers", "or", "ing", "ly", "al", "ion", "n", NULL};
+    size_t shared = 0, least = a_length < b_length ? a_length : b_length;
+    while (shared < least && folded(a[shared]) == folded(b[shared]))
+        shared++;
+    if (shared < least || a_length == b_length)
+        return false;
+    const char *rest = (a_length > b_length ? a : b) + least;
+    size_t length = (a_length > b_length ? a_length : b_length) - least;
+    for (const char *const *e = endings; *e; e++)
+        if (strlen(*e) == length && strncasecmp(*e, rest, length) == 0)
+            return false;
+    return true;
+}
+
 size_t likeness_find(const struct likeness *likeness, const char *word, size_t length, uint64_t own_hash,
                      struct likeness_match *out, size_t most)
 {
@@ -195,7 +219,8 @@ size_t likeness_find(const struct likeness *likeness, const char *word, size_t l
         for (size_t i = 0; i < likeness->count; i++) {
             const struct vocabulary_word *w = &likeness->words[i];
             float near = cosine(rows + width, likeness->directions + i * width, width);
-            if (near < least_cosine || w->hash == own_hash)
+            if (near < least_cosine || w->hash == own_hash ||
+                is_spelt_alike(word, length, likeness->document->text.text + w->first, w->last - w->first))
                 continue;
             float share = (near - 0.3f) / (full_cosine - 0.3f);
             count = keep_best(out, count, most,

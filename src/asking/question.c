@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "asking/question.h"
 
-#include <math.h>
 #include <string.h>
+#include <strings.h>
 
 /* ---- what is asked for ----------------------------------------------------------------------- */
 
@@ -45,22 +45,40 @@ static enum question_wants find_wants(const char *text, size_t length)
                                         " where ",      " which country ", " what country "};
     char folded[1024];
     fold(text, length, folded, sizeof folded);
+    if (strstr(folded, " how old ") || strstr(folded, " what age "))
+        return WANTS_AGE;
     if (holds_any(folded, numbers, sizeof numbers / sizeof numbers[0]))
         return WANTS_NUMBER;
     return holds_any(folded, names, sizeof names / sizeof names[0]) ? WANTS_NAME : WANTS_ANYTHING;
 }
 
-/* Words that only shape a question. */
-static bool shapes_question(const char *text, size_t length)
+static bool is_among(const char *text, size_t length, const char *const *words)
 {
-    static const char *const shapes[] = {"many",     "much",     "long",    "tell",     "please",
-                                         "explain",  "describe", "called",  "name",     "named",
-                                         "give",     "know",     "exactly", "actually", "happen",
-                                         "happened", "kind",     "sort",    "someone",  "something"};
-    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
-        if (strlen(shapes[i]) == length && strncmp(shapes[i], text, length) == 0)
+    for (; *words; words++)
+        if (strlen(*words) == length && strncasecmp(*words, text, length) == 0)
             return true;
     return false;
+}
+
+/* "old" in "how old", "long" in "how long": the measure that is asked for. */
+static bool is_measure(const char *text, const struct word *word)
+{
+    size_t at = word->first;
+    while (at > 0 && text[at - 1] == ' ')
+        at--;
+    return at >= 3 && strncasecmp(text + at - 3, "how", 3) == 0 && (at == 3 || text[at - 4] == ' ');
+}
+
+/* Words that only shape a question. */
+static bool shapes_question(const char *text, const struct word *word)
+{
+    static const char *const shapes[] = {
+        "many",     "much",   "long",  "tell",  "please",   "explain", "describe", "called",    "name",  "named",
+        "give",     "gives",  "know",  "exactly", "actually", "happen", "happens", "happened",  "kind",  "kinds",
+        "sort",     "sorts",  "someone", "something", "go", "goes", "get", "gets", "got", "make", "makes", "thing",
+        "things",   "mean",   "means", "happening", "there", "exist", "exists", "anything", "anyone", "document",
+        "text",     NULL};
+    return is_among(text + word->first, word->last - word->first, shapes) || is_measure(text, word);
 }
 
 /* ---- words ----------------------------------------------------------------------------------- */
@@ -88,9 +106,10 @@ static void add_word(struct question *q, const struct word *word, bool first, co
                                 .known = terms_holds(terms, word->hash)};
     w->weight = terms_rarity(terms, word->hash);
     /* A shaping word still orders windows, a little. */
-    if (shapes_question(text, length))
+    w->shape = !w->name && !w->number && shapes_question(q->text, word);
+    if (w->shape)
         w->weight *= 0.2;
-    if (likeness && !w->name && !w->number)
+    if (likeness && !w->shape && !w->name && !w->number)
         w->like_count = likeness_find(likeness, text, length, word->hash, w->like, QUESTION_LIKE);
     q->weight += w->weight;
 }
@@ -147,7 +166,7 @@ static double share(const struct question *q, const struct question_match *match
     double all = 0, met = 0;
     for (size_t i = 0; i < q->count; i++) {
         bool name = q->words[i].name || q->words[i].number;
-        if (names >= 0 && name != (names == 1))
+        if (names >= 0 && (name != (names == 1) || q->words[i].shape))
             continue;
         all += q->words[i].weight;
         met += q->words[i].weight * (double)match->held[i];
@@ -170,18 +189,62 @@ double question_other_share(const struct question *q, const struct question_matc
     return share(q, match, 0);
 }
 
+/* ---- what is left ---------------------------------------------------------------------------- */
+
+bool question_names(const struct question *q)
+{
+    for (size_t i = 0; i < q->count; i++)
+        if (q->words[i].name || q->words[i].number)
+            return true;
+    return false;
+}
+
+bool question_has_subject(const struct question *q)
+{
+    for (size_t i = 0; i < q->count; i++)
+        if (!q->words[i].shape)
+            return true;
+    return false;
+}
+
+const struct question_word *question_unmet(const struct question *q, const struct question_match *match)
+{
+    const struct question_word *worst = NULL;
+    for (size_t i = 0; i < q->count; i++)
+        if (!q->words[i].shape && match->held[i] < 0.34f && (!worst || q->words[i].weight > worst->weight))
+            worst = &q->words[i];
+    return worst;
+}
+
 /* ---- the kind of answer ---------------------------------------------------------------------- */
 
-bool question_answered(const struct question *q, const char *text, size_t length)
+/* What tells how old something is, beside a number. */
+static bool tells_age(const char *text, size_t length)
+{
+    static const char *const words[] = {"year",    "years",   "age",         "aged",    "old",     "century",
+                                        "centuries", "months", "founded",    "built",   "born",    "established",
+                                        "since",   "opened",  "erected",     "created", "began",   "dates",
+                                        "dating",  "released", "published",  "started", "written", NULL};
+    struct words walk = words_of(text, length);
+    struct word word;
+    while (words_next(&walk, &word))
+        if (is_among(text + word.first, word.last - word.first, words))
+            return true;
+    return false;
+}
+
+bool question_answered(const struct question *q, const char *text, size_t length, const char *path)
 {
     struct words walk = words_of(text, length);
     struct word word;
     if (q->wants == WANTS_ANYTHING)
         return true;
+    if (q->wants == WANTS_AGE && !tells_age(text, length) && !tells_age(path, strlen(path)))
+        return false;
     while (words_next(&walk, &word)) {
         if (question_holds(q, &word))
             continue;
-        if (q->wants == WANTS_NUMBER && (word.number || words_digit_of(word.exact)))
+        if (q->wants != WANTS_NAME && (word.number || words_digit_of(word.exact)))
             return true;
         if (q->wants == WANTS_NAME && word.capital && !word.common && !word.number)
             return true;

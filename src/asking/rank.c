@@ -17,6 +17,8 @@ enum {
 };
 
 /* What stands around a sentence counts in part. */
+static const double kind_score = 0.3;
+
 static const float before_share = 0.6f, path_share = 0.7f, passage_share = 0.4f, after_share = 0.3f;
 
 struct ranking {
@@ -183,6 +185,10 @@ static struct ranked score_passage(const struct ranking *r, const struct questio
         struct question_match match;
         ranking_match(r, q, passage, i, &match);
         double score = question_share(q, &match);
+        /* A question that says only what kind of thing it wants is led by that. */
+        if (!question_has_subject(q) &&
+            question_answered(q, d->text.text + d->sentences[i].first, d->sentences[i].last - d->sentences[i].first, ""))
+            score += kind_score;
         if (score > best.score) {
             best.score = score;
             best.sentence = i;

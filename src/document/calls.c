@@ -202,6 +202,13 @@ static void on_done(void *user, size_t request)
     report(p->calls);
 }
 
+static void on_step(void *user, size_t tokens)
+{
+    const struct pass *p = user;
+    if (p->calls->on_step)
+        p->calls->on_step(p->calls->user, tokens);
+}
+
 static size_t shared_prefix(const struct batch_request *requests, size_t count)
 {
     size_t shared = requests[0].count ? requests[0].count - 1 : 0;
@@ -224,6 +231,7 @@ static ll_status run_missing(struct pass *p)
         .cache_type = calls->cache_type,
         .sampling = *calls->sampling,
         .on_token = on_token,
+        .on_step = on_step,
         .on_done = on_done,
         .user = p,
     };

@@ -20,8 +20,9 @@ struct calls {
     ll_dtype cache_type;
     const ll_sampling *sampling;
     const ll_run *run;
-    /* After each finished answer; may be NULL. */
+    /* After each finished answer, and after each step of the model with the tokens computed; may be NULL. */
     void (*on_done)(void *user);
+    void (*on_step)(void *user, size_t tokens);
     void *user;
     ll_error *error;
     /* What it cost so far. */

@@ -5,7 +5,14 @@
 
 #include <string.h>
 
-enum { RUN = 6, LEAST_WORDS = 4, MOST_LOCATED = 64 /* different words of a claim looked for */ };
+#include "document/figures.h"
+
+enum {
+    RUN = 6,
+    LEAST_WORDS = 4,
+    MOST_LOCATED = 64, /* different words of a claim looked for */
+    MOST_FIGURES = 64, /* numbers of one sentence */
+};
 
 /* ---- runs of words --------------------------------------------------------------------------- */
 
@@ -43,12 +50,28 @@ static bool lacks_run(void *context, uint64_t key)
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
+/* A text has more numbers than a sentence: they are taken a stretch at a time, cut between words. */
+static bool load_figures(struct checker *c)
+{
+    struct figure figures[MOST_FIGURES];
+    for (size_t at = 0, next; at < c->length; at = next) {
+        size_t count = figures_list(c->text + at, c->length - at, figures, MOST_FIGURES);
+        size_t held = count < MOST_FIGURES ? count : MOST_FIGURES;
+        for (size_t i = 0; i < held; i++)
+            if (!word_set_add(&c->figures, figures[i].key))
+                return false;
+        next = count <= MOST_FIGURES ? c->length : at + figures[held - 1].last;
+    }
+    return true;
+}
+
 bool check_load(struct checker *c, const char *text, size_t length, const char *instruction)
 {
     struct words walk = words_of(text, length);
     struct word word;
     word_set_clear(&c->stems);
     word_set_clear(&c->exact);
+    word_set_clear(&c->figures);
     word_set_clear(&c->runs);
     word_set_clear(&c->instruction);
     c->text = text;
@@ -59,6 +82,8 @@ bool check_load(struct checker *c, const char *text, size_t length, const char *
             (digit && !word_set_add(&c->exact, digit)))
             return false;
     }
+    if (!load_figures(c))
+        return false;
     return each_run(text, length, add_run, &c->runs) &&
            each_run(instruction, strlen(instruction), add_run, &c->instruction);
 }
@@ -67,6 +92,7 @@ void check_fini(struct checker *c)
 {
     word_set_fini(&c->stems);
     word_set_fini(&c->exact);
+    word_set_fini(&c->figures);
     word_set_fini(&c->runs);
     word_set_fini(&c->instruction);
     *c = (struct checker){0};
@@ -191,29 +217,35 @@ static bool repeats_itself(const char *sentence, size_t length)
 
 /* ---- the sentence ---------------------------------------------------------------------------- */
 
-static bool is_known_number(const struct checker *c, const char *sentence, const struct word *word)
+/* Whether the text lacks a number of the sentence, in digits or in words. */
+static bool lacks_number(const struct checker *c, const char *sentence, size_t length)
 {
-    if (word_set_has(&c->exact, word->exact))
-        return true;
-    /* A time or a verse is one number: "3:12" is not known from a 3 and a 12. */
-    if (memchr(sentence + word->first, ':', word->last - word->first))
-        return false;
-    /* "1-64" or "3.2" may be joined otherwise in the text: each run of digits must then be there. */
-    size_t at = word->first, parts = 0;
-    while (at < word->last) {
-        size_t start = at;
-        while (at < word->last && sentence[at] >= '0' && sentence[at] <= '9')
-            at++;
-        if (at > start) {
-            struct words part = words_of(sentence + start, at - start);
-            struct word piece;
-            parts++;
-            if (!words_next(&part, &piece) || !word_set_has(&c->exact, piece.exact))
-                return false;
-        }
-        at += at == start;
+    struct figure figures[MOST_FIGURES];
+    size_t count = figures_list(sentence, length, figures, MOST_FIGURES);
+    for (size_t i = 0; i < count && i < MOST_FIGURES; i++)
+        if (!figures[i].weak && !word_set_has(&c->figures, figures[i].key))
+            return true;
+    return count > MOST_FIGURES; /* no sentence */
+}
+
+/* "…, which was a significant investment": a part of a sentence of which no word is in the text. */
+static bool adds_a_clause(const struct checker *c, const char *sentence, size_t length)
+{
+    struct words walk = words_of(sentence, length);
+    struct word word;
+    size_t content = 0, found = 0, before = 0;
+    while (words_next(&walk, &word)) {
+        for (size_t i = before; i < word.first; i++)
+            if (strchr(",;:()", sentence[i]) && sentence[i]) {
+                if (content >= 2 && found == 0)
+                    return true;
+                content = found = 0;
+            }
+        before = word.last;
+        content += !word.common;
+        found += !word.common && (word_set_has(&c->stems, word.hash) || word_set_has(&c->exact, word.exact));
     }
-    return parts > 1;
+    return content >= 2 && found == 0;
 }
 
 enum check_verdict check_sentence(const struct checker *c, const char *sentence, size_t length,
@@ -222,16 +254,11 @@ enum check_verdict check_sentence(const struct checker *c, const char *sentence,
     struct words walk = words_of(sentence, length);
     struct word word;
     size_t words = 0, content = 0, found = 0;
-    bool number = false, name = false;
+    bool name = false;
     while (words_next(&walk, &word)) {
         bool there = word_set_has(&c->stems, word.hash) || word_set_has(&c->exact, word.exact);
         bool first = words++ == 0;
-        uint64_t digit = words_digit_of(word.exact);
-        if (word.number)
-            number |= !is_known_number(c, sentence, &word);
-        else if (digit && !there && !word_set_has(&c->exact, digit))
-            number |= !first || !word.common;
-        else if (word.capital && !first && !there)
+        if (!word.number && word.capital && !first && !there)
             name = true;
         if (word.common)
             continue;
@@ -247,11 +274,11 @@ enum check_verdict check_sentence(const struct checker *c, const char *sentence,
         return CHECK_META;
     if (!each_run(sentence, length, lacks_run, (void *)(uintptr_t)&c->instruction))
         return CHECK_ECHO;
-    if (number)
+    if (lacks_number(c, sentence, length))
         return CHECK_NUMBER;
     if (name)
         return CHECK_NAME;
-    return found * 5 >= content * 4 ? CHECK_GOOD : CHECK_WORDS;
+    return found * 5 >= content * 4 && !adds_a_clause(c, sentence, length) ? CHECK_GOOD : CHECK_WORDS;
 }
 
 bool check_is_quoted(const struct checker *c, const char *sentence, size_t length)
@@ -260,16 +287,34 @@ bool check_is_quoted(const struct checker *c, const char *sentence, size_t lengt
            each_run(sentence, length, has_run, (void *)(uintptr_t)&c->runs);
 }
 
-static bool denies(const char *text, size_t length)
+/* Words that turn what a sentence says: left out or put in, they make another sentence of it. */
+static const char *const denials[] = {" not ",    " no ",      " never ",   " none ",    " nor ", " cannot ",
+                                      " without ", " neither ", " nothing ", " nobody ", NULL};
+static const char *const permissions[] = {" may ", " can ", " could ", " might ", " would ", NULL};
+static const char *const duties[] = {" must ", " shall ", " should ", " ought ", " required ", " need ", NULL};
+static const char *const conditions[] = {" if ", " unless ", " provided ", " except ", " only ", " otherwise ", NULL};
+
+static bool holds_any(const char *folded, const char *const *words)
 {
-    static const char *const words[] = {" not ",    " no ",      " never ",   " none ",    " nor ",
-                                        " cannot ", " without ", " neither ", " nothing ", " nobody "};
-    char folded[4096];
-    fold(text, length, folded, sizeof folded);
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (strstr(folded, words[i]))
+    for (; *words; words++)
+        if (strstr(folded, *words))
             return true;
-    return strstr(folded, "n't ") != NULL;
+    return false;
+}
+
+static bool denies(const char *folded)
+{
+    return holds_any(folded, denials) || strstr(folded, "n't ") != NULL;
+}
+
+/* Whether the claim may, must or does what the text may, must or does. */
+static bool keeps_mood(const char *text, const char *claim)
+{
+    bool bound = holds_any(text, permissions) || holds_any(text, duties) || strstr(text, " cannot ");
+    bool claimed = holds_any(claim, permissions) || holds_any(claim, duties) || strstr(claim, " cannot ");
+    if (bound != claimed || (holds_any(claim, duties) && !holds_any(text, duties)))
+        return false;
+    return holds_any(claim, conditions) || !holds_any(text, conditions);
 }
 
 bool check_rests_on(const char *text, size_t length, const char *claim, size_t claim_length)
@@ -286,9 +331,14 @@ bool check_rests_on(const char *text, size_t length, const char *claim, size_t c
         found += !word.common && word_set_has(&there, word.hash);
     }
     word_set_fini(&there);
-    if (found * 5 < content * 3)
+    if (found * 10 < content * 7)
         return false;
-    bool denied = denies(claim, claim_length), in_text = denies(text, length);
+    char folded_text[4096], folded_claim[2048];
+    fold(text, length, folded_text, sizeof folded_text);
+    fold(claim, claim_length, folded_claim, sizeof folded_claim);
+    if (!keeps_mood(folded_text, folded_claim))
+        return false;
+    bool denied = denies(folded_claim), in_text = denies(folded_text);
     /* A long stretch may deny something else. */
     return denied ? in_text : !in_text || words > 2 * words_count(claim, claim_length);
 }

@@ -14,7 +14,7 @@ enum check_verdict {
     CHECK_SHORT,  /* fewer than four words, or no content words */
     CHECK_NUMBER, /* a number that the text does not have */
     CHECK_NAME,   /* a name that the text does not have */
-    CHECK_WORDS,  /* fewer than four in five of its content words are there */
+    CHECK_WORDS,  /* fewer than four in five of its content words are there, or none of a whole clause */
     CHECK_META,   /* talks of the text, the summary or the assistant */
     CHECK_ECHO,   /* repeats the instruction */
     CHECK_BROKEN  /* code, lists, unbalanced quotes, the same said twice: no sentence */
@@ -23,7 +23,7 @@ enum check_verdict {
 struct checker {      /* zero-initialised storage is ready for check_load */
     const char *text; /* of the window; borrowed */
     size_t length;
-    struct word_set stems, exact, runs; /* runs: six words in a row */
+    struct word_set stems, exact, figures, runs; /* runs: six words in a row */
     struct word_set instruction;        /* runs of six words of the instruction */
 };
 
@@ -31,9 +31,9 @@ struct checker {      /* zero-initialised storage is ready for check_load */
 bool check_load(struct checker *checker, const char *text, size_t length, const char *instruction);
 enum check_verdict check_sentence(const struct checker *checker, const char *sentence, size_t length,
                                   float *ret_support);
-/* Whether a claim may rest on this stretch of text: three in five of its content words are there, and it
- * denies something only where the text does. Words from all over a window make sentences that nobody wrote.
- */
+/* Whether a claim may rest on this stretch of text: seven in ten of its content words are there, and it denies,
+ * permits, demands and leaves conditions out only as the text does. Words from all over a window make sentences
+ * that nobody wrote. */
 bool check_rests_on(const char *text, size_t length, const char *claim, size_t claim_length);
 /* Whether the sentence stands in the text word for word (blanks and case aside). */
 bool check_is_quoted(const struct checker *checker, const char *sentence, size_t length);

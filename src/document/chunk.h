@@ -17,6 +17,7 @@ struct window {
     size_t section;     /* the deepest section that holds the beginning */
     size_t tokens;      /* of window_text, counted by the model's tokenizer */
     bool path;          /* its heading path stands above its text */
+    bool quoted;        /* quoted from only: not put before the model */
 };
 
 struct window_list { /* zero-initialised storage is empty */

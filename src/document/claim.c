@@ -97,3 +97,8 @@ bool claim_overlaps(const char *a, size_t a_length, const char *b, size_t b_leng
     struct comparison c = compare(a, a_length, b, b_length);
     return c.shared > 0 && c.shared * 2 >= c.least;
 }
+
+bool claim_supported(const struct claim *claim)
+{
+    return claim->quoted || claim->counted || (claim->borne && claim->support >= CLAIM_SUPPORTED);
+}

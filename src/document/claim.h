@@ -18,6 +18,10 @@ struct claim {
     float support;      /* share of content words found there */
     float score;        /* how well it stands for the document; for choosing */
     bool quoted;        /* word for word from the document */
+    bool borne;         /* its numbers and names stand where it says it rests; set for quotes, too */
+    bool counted;       /* the account of a whole log or table */
+    bool line;          /* stands alone, as the lines of logs do */
+    uint64_t group;     /* says the same as others of it but for numbers; 0: of none */
 };
 
 struct claim_list { /* zero-initialised storage is empty */
@@ -31,6 +35,8 @@ bool claim_add(struct claim_list *list, const char *text, size_t length, const s
 bool claim_repeats(const char *a, size_t a_length, const char *b, size_t b_length);
 /* Whether at least half of what the shorter sentence says, in 5-word runs, stands in the other one. */
 bool claim_overlaps(const char *a, size_t a_length, const char *b, size_t b_length);
+/* Whether it may be shown unmarked. */
+bool claim_supported(const struct claim *claim);
 void claim_list_fini(struct claim_list *list);
 
 #endif

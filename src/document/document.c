@@ -100,6 +100,14 @@ static void append_text(struct ll_document *d, struct reading *reading)
     }
 }
 
+/* Whether each byte of the text is one of the file: not where it was decoded or taken out of markup. */
+static bool is_exact(const struct reading *reading)
+{
+    bool plain = reading->kind == KIND_TEXT || reading->kind == KIND_MARKDOWN || reading->kind == KIND_LOG ||
+                 reading->kind == KIND_CODE;
+    return plain && (strcmp(reading->encoding, "UTF-8") == 0 || strcmp(reading->encoding, "ASCII") == 0);
+}
+
 struct opening {
     struct ll_document *document;
     const ll_run *run;
@@ -123,6 +131,7 @@ static ll_status append(void *user, struct reading *reading, ll_error *error)
         return error_nomem(error, "document", d->text.length);
     LL_TRY(segment_file(d, &file, &reading->marks, strbuf_text(&reading->title), tail_of(reading->name),
                         opening->run, error));
+    file.exact = is_exact(reading);
     file.name = d->titles.length;
     strbuf_puts(&d->titles, reading->name);
     strbuf_putc(&d->titles, '\0');
@@ -133,8 +142,27 @@ static ll_status append(void *user, struct reading *reading, ll_error *error)
     return LL_OK;
 }
 
-static ll_status finish(struct ll_document *d, ll_error *error)
+/* The folders in which all files lie. */
+static void find_shared_folders(struct ll_document *d)
 {
+    const char *first = d->titles.text + d->files[0].name, *slash = strrchr(first, '/');
+    size_t shared = slash ? (size_t)(slash - first) + 1 : 0;
+    for (size_t i = 1; i < d->file_count; i++) {
+        const char *name = d->titles.text + d->files[i].name;
+        size_t same = 0;
+        while (same < shared && name[same] && name[same] == first[same])
+            same++;
+        while (same > 0 && first[same - 1] != '/')
+            same--;
+        shared = same;
+    }
+    d->label_skip = shared;
+}
+
+ll_status document_finish(struct ll_document *d, ll_error *error)
+{
+    if (!d->titles.failed)
+        find_shared_folders(d);
     const struct doc_section *first = &d->sections[d->files[0].section];
     strbuf_append(&d->title, d->titles.text + first->title, first->title_length);
     if (d->file_count > 1)
@@ -164,7 +192,7 @@ static ll_status build(const char *const *paths, size_t count, const char *text,
         status = source_read(&call, paths[i], error);
     d->skipped = call.skipped;
     if (status == LL_OK)
-        status = finish(d, error);
+        status = document_finish(d, error);
     if (status == LL_OK)
         *ret = d;
     else
@@ -210,6 +238,11 @@ void ll_document_close(ll_document *d)
 }
 
 /* ---- look-ups -------------------------------------------------------------------------------- */
+
+const char *document_label(const struct ll_document *d, const struct doc_file *file)
+{
+    return d->titles.text + file->name + d->label_skip;
+}
 
 const struct doc_file *document_file(const struct ll_document *d, size_t byte)
 {
@@ -275,9 +308,22 @@ size_t document_sentence(const struct ll_document *d, size_t byte)
     return low;
 }
 
+/* A section's title; of several files each is called by its name, whatever its first heading says. */
+static const char *path_title(const struct ll_document *d, size_t section, size_t *ret_length)
+{
+    const struct doc_section *s = &d->sections[section];
+    const char *title = d->titles.text + s->title;
+    *ret_length = s->title_length;
+    if (d->file_count > 1 && s->parent == section) {
+        title = document_label(d, document_file(d, s->first));
+        *ret_length = strlen(title);
+    }
+    return title;
+}
+
 void document_path(const struct ll_document *d, size_t section, size_t most, struct strbuf *out)
 {
-    size_t chain[16], depth = 0, start = out->length;
+    size_t chain[16], depth = 0, start = out->length, length;
     for (size_t at = section; depth < 16; at = d->sections[at].parent) {
         if (d->sections[at].parent == at && d->file_count == 1)
             break;
@@ -286,11 +332,14 @@ void document_path(const struct ll_document *d, size_t section, size_t most, str
             break;
     }
     size_t total = 0, keep = 0;
-    while (keep < depth && (keep == 0 || total + d->sections[chain[keep]].title_length + 3 <= most))
-        total += d->sections[chain[keep++]].title_length + 3;
+    for (; keep < depth; keep++, total += length + 3) {
+        (void)path_title(d, chain[keep], &length);
+        if (keep && total + length + 3 > most)
+            break;
+    }
     while (keep-- > 0) {
-        const struct doc_section *s = &d->sections[chain[keep]];
-        strbuf_append(out, d->titles.text + s->title, s->title_length);
+        const char *title = path_title(d, chain[keep], &length);
+        strbuf_append(out, title, length);
         if (keep)
             strbuf_puts(out, " > ");
     }
@@ -347,6 +396,7 @@ ll_status ll_document_get_file(const ll_document *d, size_t file, ll_file *ret)
         return LL_NOT_FOUND;
     const struct doc_file *f = &d->files[file];
     *ret = (ll_file){.name = d->titles.text + f->name,
+                     .label = document_label(d, f),
                      .kind = kind_name(f->kind),
                      .first_byte = f->first,
                      .last_byte = f->last,
@@ -396,6 +446,30 @@ ll_status ll_document_get_part(const ll_document *d, uint64_t byte, const char *
     if (low == 0 || d->parts[low - 1].text < file->first)
         return LL_NOT_FOUND;
     *ret_name = d->titles.text + d->parts[low - 1].name;
+    return LL_OK;
+}
+
+ll_status ll_document_get_place(const ll_document *d, uint64_t first, uint64_t last, ll_place *ret)
+{
+    size_t file;
+    uint64_t from, to;
+    if (first >= d->text.length)
+        return LL_NOT_FOUND;
+    const struct doc_file *f = document_file(d, (size_t)first);
+    last = last > f->last ? f->last : last < first ? first : last;
+    *ret = (ll_place){.file = (size_t)(f - d->files),
+                      .name = d->titles.text + f->name,
+                      .label = document_label(d, f),
+                      .first_byte = first - f->first,
+                      .last_byte = last - f->first};
+    uint64_t end = last > first ? last - 1 : first;
+    document_pages(d, (size_t)first, (size_t)last, &ret->first_page, &ret->last_page);
+    if (f->exact && ll_document_get_source(d, first, &file, &from) == LL_OK &&
+        ll_document_get_source(d, end, &file, &to) == LL_OK && to >= from) {
+        ret->first_byte = from;
+        ret->last_byte = to + (last > first);
+        ret->in_file = true;
+    }
     return LL_OK;
 }
 

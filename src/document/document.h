@@ -20,6 +20,7 @@ struct doc_file {
     uint64_t source_bytes;
     enum kind kind;
     size_t name; /* in titles: as it was named */
+    bool exact;  /* origins hold for every byte, not only for the beginnings of lines */
 };
 
 struct doc_section {
@@ -69,6 +70,7 @@ struct ll_document {
     size_t origin_count, origin_capacity;
     struct notes notes;
     size_t unread_pages, skipped;
+    size_t label_skip; /* bytes at the beginning of all files' names: the folders they share */
     uint64_t source_bytes;
     char encoding[40];
 };
@@ -78,6 +80,10 @@ size_t document_page(const struct ll_document *document, size_t byte);
 /* Pages of a range; both 0 when it has none or spans several files. */
 void document_pages(const struct ll_document *document, size_t first, size_t last, size_t *ret_first,
                     size_t *ret_last);
+/* Once all files are in: the document's title, and what their names have in common. */
+ll_status document_finish(struct ll_document *document, ll_error *error);
+/* What tells a file from the others: its name without the folders that all have in common. */
+const char *document_label(const struct ll_document *document, const struct doc_file *file);
 const struct doc_file *document_file(const struct ll_document *document, size_t byte);
 size_t document_section(const struct ll_document *document, size_t byte);
 /* First sentence that ends after byte; sentence_count when there is none. */

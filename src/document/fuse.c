@@ -7,7 +7,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "document/keysentence.h"
+#include "document/pick.h"
 #include "document/map.h"
+#include "document/proof.h"
 #include "document/select.h"
 
 struct fusion {
@@ -107,8 +109,16 @@ static size_t shared_words(const struct word_set *words, const struct claim *cla
     return shared;
 }
 
-/* The place of a merged sentence is that of the child sentence it shares most words with. */
-static const struct claim *origin_of(const char *sentence, size_t length, const struct claim_list *children)
+static bool is_borne(const struct ll_document *d, const struct claim *child, const char *sentence, size_t length)
+{
+    size_t first, last;
+    return proof_holds(d->text.text + child->first, child->last - child->first, sentence, length, &first, &last);
+}
+
+/* The place of a merged sentence is that of the child sentence it shares most words with; one that holds its
+ * numbers and names goes before one that does not. */
+static const struct claim *origin_of(const struct ll_document *d, const char *sentence, size_t length,
+                                     const struct claim_list *children, bool *ret_borne)
 {
     struct word_set words = {0};
     struct words walk = words_of(sentence, length);
@@ -117,11 +127,14 @@ static const struct claim *origin_of(const char *sentence, size_t length, const 
     size_t most = 0;
     while (words_next(&walk, &word))
         (void)word_set_add(&words, word.hash);
+    *ret_borne = false;
     for (size_t i = 0; i < children->count; i++) {
         size_t shared = shared_words(&words, &children->items[i]);
-        if (!best || shared > most) {
+        bool borne = is_borne(d, &children->items[i], sentence, length);
+        if (!best || borne > *ret_borne || (borne == *ret_borne && shared > most)) {
             best = &children->items[i];
             most = shared;
+            *ret_borne = borne;
         }
     }
     word_set_fini(&words);
@@ -137,13 +150,16 @@ struct merging {
 static ll_status collect(void *context, const char *sentence, size_t length, float support)
 {
     struct merging *m = context;
-    const struct claim *origin = origin_of(sentence, length, m->children);
+    bool borne;
+    const struct claim *origin =
+        origin_of(m->fusion->job->document, sentence, length, m->children, &borne);
     for (size_t i = 0; i < m->out->count; i++)
         if (claim_repeats(m->out->items[i].text, m->out->items[i].length, sentence, length))
             return LL_OK;
     struct claim claim = *origin;
     claim.support = support;
     claim.quoted = false;
+    claim.borne = borne;
     claim.score = (float)keysentence_score(&m->fusion->job->terms, sentence, length);
     return claim_add(m->out, sentence, length, &claim)
                ? LL_OK
@@ -158,7 +174,7 @@ static ll_status fall_back(const struct fusion *f, const struct claim_list *chil
     if (!chosen)
         return error_nomem(job->error, "summary", children->count);
     ll_status status =
-        select_claims(children, &(struct select_wish){0, job->document->text.length, job->plan->words},
+        select_claims(children, &(struct select_wish){0, job->document->text.length, job->plan->words, false},
                       &job->terms, chosen, job->error);
     for (size_t i = 0; i < children->count && status == LL_OK; i++)
         if (chosen[i] &&
@@ -283,7 +299,7 @@ static ll_status refine_step(struct fusion *f, size_t index, struct claim_list *
     struct map_task task = {0};
     struct claim_list own = {0}, all = {0}, next = {0};
     ll_status status = LL_OK;
-    if (!keysentence_pick(job->document, &job->terms, w, index, 3, &own))
+    if (!pick_claims(job->document, &job->terms, w, index, 3, &own))
         status = error_nomem(job->error, "summary", sizeof own);
     if (status == LL_OK && running->count) {
         strbuf_puts(&task.text, "Summary so far:\n");

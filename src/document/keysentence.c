@@ -180,7 +180,8 @@ static bool add_pick(const struct ll_document *d, const struct pick *pick, size_
                           .last = s->last,
                           .support = 1.0f,
                           .score = (float)pick->score,
-                          .quoted = true};
+                          .quoted = true,
+                          .borne = true};
     return claim_add(out, d->text.text + first, s->last - first, &claim);
 }
 

@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "document/keysentence.h"
+#include "document/pick.h"
+#include "document/proof.h"
 #include "document/sentence.h"
 
 enum {
@@ -20,13 +22,21 @@ enum {
 struct run_state {
     struct summary_job *job;
     ll_phase phase;
-    size_t done, total;
+    size_t done, total, tokens;
 };
 
 static void on_done(void *user)
 {
     struct run_state *state = user;
-    summary_report(state->job, state->phase, ++state->done, state->total);
+    summary_report(state->job, state->phase, ++state->done, state->total, state->tokens);
+}
+
+/* Windows finish in crowds; in between the tokens show that work goes on. */
+static void on_step(void *user, size_t tokens)
+{
+    struct run_state *state = user;
+    state->tokens += tokens;
+    summary_report(state->job, state->phase, state->done, state->total, state->tokens);
 }
 
 static void take_output(struct map_task *task, struct call *call)
@@ -40,7 +50,7 @@ static void take_output(struct map_task *task, struct call *call)
 ll_status map_run(struct summary_job *job, const struct prompt *prompt, struct map_task *tasks, size_t count,
                   size_t max_tokens, ll_phase phase, size_t done, size_t total)
 {
-    struct run_state state = {job, phase, done, total};
+    struct run_state state = {job, phase, done, total, 0};
     struct call *items = mem_new(count, sizeof *items);
     if (!items)
         return error_nomem(job->error, "summary", count * sizeof *items);
@@ -50,7 +60,10 @@ ll_status map_run(struct summary_job *job, const struct prompt *prompt, struct m
                                       : prompt_encode(prompt, job->llm, strbuf_text(&tasks[i].text),
                                                       tasks[i].text.length, &items[i].prompt, job->error);
     job->calls.on_done = on_done;
+    job->calls.on_step = on_step;
     job->calls.user = &state;
+    if (status == LL_OK && done == 0)
+        summary_report(job, phase, 0, total, 0);
     if (status == LL_OK)
         summary_report(job, state.phase, state.done, state.total); /* the first windows may take long */
     if (status == LL_OK)
@@ -128,12 +141,16 @@ static ll_status collect(void *context, const char *sentence, size_t length, flo
             return LL_OK;
     claim.quoted = check_is_quoted(c->checker, sentence, length);
     claim.score = (float)keysentence_score(&c->job->terms, sentence, length);
-    check_locate(c->job->document, c->window->text_first, c->window->last, sentence, length, &claim.first,
-                 &claim.last);
+    struct proof proof;
+    proof_find(c->job->document, c->window->text_first, c->window->last, sentence, length,
+               c->job->plan->language != NULL, &proof);
+    claim.first = proof.first;
+    claim.last = proof.last;
+    claim.borne = claim.quoted || proof.borne;
     /* What is written in another language shares names and numbers with its source, not words. */
     if (c->job->plan->small && !c->job->plan->language &&
-        !check_rests_on(c->job->document->text.text + claim.first, claim.last - claim.first, sentence,
-                        length))
+        (!claim.borne || !check_rests_on(c->job->document->text.text + claim.first, claim.last - claim.first,
+                                         sentence, length)))
         return LL_OK;
     return claim_add(c->claims, sentence, length, &claim) ? LL_OK
                                                           : error_nomem(c->job->error, "summary", length);
@@ -154,7 +171,7 @@ static bool add_focused(const struct summary_job *job, const struct window *wind
                         struct claim_list *claims)
 {
     struct claim_list picked = {0};
-    bool room = keysentence_pick(job->document, &job->terms, window, index, 1, &picked);
+    bool room = pick_claims(job->document, &job->terms, window, index, 1, &picked);
     for (size_t i = 0; room && i < picked.count; i++) {
         struct claim *claim = &picked.items[i];
         if (terms_focus(&job->terms, claim->text, claim->length) && !repeats_any(claims, claim))
@@ -168,9 +185,12 @@ static ll_status add_part(struct summary_job *job, size_t index, const struct ma
                           const char *instruction, struct checker *checker)
 {
     const struct window *window = &job->plan->windows.items[index];
+    const struct doc_file *file = document_file(job->document, window->first);
     struct claim_list claims = {0};
     ll_status status = LL_OK;
-    if (task) {
+    if (!task && window->first == file->first && !pick_counted(job->document, file, index, &claims))
+        status = error_nomem(job->error, "summary", sizeof claims);
+    if (status == LL_OK && task) {
         struct collecting collecting = {job, checker, window, index, &claims};
         if (!check_load(checker, strbuf_text(&task->text), task->text.length, instruction))
             status = error_nomem(job->error, "summary", task->text.length);
@@ -180,9 +200,9 @@ static ll_status add_part(struct summary_job *job, size_t index, const struct ma
     }
     if (status == LL_OK && task && job->terms.focus.count && !add_focused(job, window, index, &claims))
         status = error_nomem(job->error, "summary", sizeof claims);
-    if (status == LL_OK && claims.count == 0) {
+    if (status == LL_OK && (!task || claims.count == 0)) {
         job->summary->stats.fallbacks += task != NULL;
-        if (!keysentence_pick(job->document, &job->terms, window, index, KEY_SENTENCES, &claims))
+        if (!pick_claims(job->document, &job->terms, window, index, KEY_SENTENCES, &claims))
             status = error_nomem(job->error, "summary", sizeof claims);
     }
     if (status == LL_OK)
@@ -191,16 +211,30 @@ static ll_status add_part(struct summary_job *job, size_t index, const struct ma
     return status;
 }
 
+static size_t count_asked(const ll_plan *plan)
+{
+    size_t asked = 0;
+    for (size_t i = 0; i < plan->windows.count; i++)
+        asked += !plan->windows.items[i].quoted;
+    return asked;
+}
+
+/* Windows [first, first + count): those that the model reads run together, then each gets its node, in order. */
 static ll_status map_group(struct summary_job *job, const struct prompt *prompt, const char *instruction,
-                           size_t first, size_t count, struct map_task *tasks, struct checker *checker)
+                           size_t first, size_t count, size_t *done, struct map_task *tasks,
+                           struct checker *checker)
 {
     const struct window *windows = job->plan->windows.items + first;
+    size_t asked = 0;
     for (size_t i = 0; i < count; i++)
-        window_text(job->document, &windows[i], &tasks[i].text);
-    LL_TRY(map_run(job, prompt, tasks, count, job->plan->info.part_tokens, LL_SUMMARIZING, first,
-                   job->plan->windows.count));
-    for (size_t i = 0; i < count; i++)
-        LL_TRY(add_part(job, first + i, &tasks[i], instruction, checker));
+        if (!windows[i].quoted)
+            window_text(job->document, &windows[i], &tasks[asked++].text);
+    if (asked)
+        LL_TRY(map_run(job, prompt, tasks, asked, job->plan->info.part_tokens, LL_SUMMARIZING, *done,
+                       count_asked(job->plan)));
+    *done += asked;
+    for (size_t i = 0, task = 0; i < count; i++)
+        LL_TRY(add_part(job, first + i, windows[i].quoted ? NULL : &tasks[task++], instruction, checker));
     return LL_OK;
 }
 
@@ -211,6 +245,7 @@ static ll_status map_with_model(struct summary_job *job, struct checker *checker
     struct strbuf instruction = {0};
     prompt_instruction(&prompt, &instruction);
     ll_status status = LL_OK;
+    size_t done = 0;
     for (size_t first = 0; first < plan->windows.count && status == LL_OK; first += GROUP) {
         size_t count = plan->windows.count - first < GROUP ? plan->windows.count - first : GROUP;
         struct map_task *tasks = mem_new(count, sizeof *tasks);
@@ -218,7 +253,7 @@ static ll_status map_with_model(struct summary_job *job, struct checker *checker
             status = error_nomem(job->error, "summary", count * sizeof *tasks);
             break;
         }
-        status = map_group(job, &prompt, strbuf_text(&instruction), first, count, tasks, checker);
+        status = map_group(job, &prompt, strbuf_text(&instruction), first, count, &done, tasks, checker);
         for (size_t i = 0; i < count; i++)
             map_task_fini(&tasks[i]);
         mem_free(tasks);

@@ -7,13 +7,13 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/options.h"
+#include "document/pick.h"
 #include "document/prompt.h"
 
 enum {
     DEFAULT_WORDS = 200,
     SMALL_WINDOW = 600, /* tokens; larger ones send small models in circles (measured) */
     SMALL_PART = 70,    /* tokens of output for three sentences */
-    SMALL_WHOLE = 700,  /* tokens of a text that is hardly longer than a window */
     LABEL_TOKENS = 48,  /* of a child's label in a merge */
     BATCH_WIDTH = 8,    /* windows taken side by side when memory is predicted */
     MOST_OVERLAP = 200,
@@ -185,27 +185,44 @@ static bool fits_whole(const struct planner *p)
     return p->plan->info.document_tokens + p->part_overhead + BUDGET_GUARD + output_tokens(p) <= p->context;
 }
 
+/* Windows of logs, tables and code are left out of what the model reads. Returns how many remain. */
+static size_t leave_out_lines(const struct planner *p)
+{
+    size_t asked = 0;
+    for (size_t i = 0; i < p->plan->windows.count; i++) {
+        struct window *w = &p->plan->windows.items[i];
+        w->quoted = pick_is_of_lines(document_file(p->document, w->first));
+        asked += !w->quoted;
+    }
+    return asked;
+}
+
+/* Also a short text is read so: asked for the whole of one, a small model writes a thin and partly wrong sentence
+ * where key sentences beside its own give the length that was asked for (measured; docs/benchmarks/documents.md). */
 static ll_status choose_small(struct planner *p)
 {
-    p->plan->info.method = LL_METHOD_SELECT;
+    struct ll_plan *plan = p->plan;
+    plan->info.method = LL_METHOD_SELECT;
     LL_TRY(plan_select(p));
-    if (p->document->file_count == 1 && !p->options->window_tokens &&
-        p->plan->info.document_tokens <= SMALL_WHOLE &&
-        p->plan->info.document_tokens + p->part_overhead + BUDGET_GUARD + SMALL_PART <= p->context) {
-        p->plan->info.method = LL_METHOD_WHOLE;
-        LL_TRY(plan_whole(p));
-        strbuf_puts(&p->plan->reason,
-                    "the text is short enough for one call; sentences are checked against it, "
-                    "which a model this small needs and which proves no sentence true");
-        return LL_OK;
+    size_t asked = leave_out_lines(p);
+    plan->info.calls = asked;
+    if (asked == 0) {
+        plan->info.method = LL_METHOD_EXTRACTIVE;
+        strbuf_puts(&plan->reason,
+                    "logs, tables and code say what they say: their lines are quoted and counted, and a model of this "
+                    "size has nothing to add");
+        return plan_extractive(p);
     }
     strbuf_printf(
-        &p->plan->reason,
+        &plan->reason,
         "a model of %.0f million parameters reads well only in short windows and cannot merge summaries: "
         "each "
         "window is summarised, each sentence is checked against it, and the answer is chosen from those; the "
         "words are checked, their truth is not guaranteed",
         (double)p->llm->parameters / 1e6);
+    if (asked < plan->windows.count)
+        strbuf_printf(&plan->reason, "; %zu windows of logs, tables and code are quoted from only",
+                      plan->windows.count - asked);
     return LL_OK;
 }
 
@@ -273,11 +290,10 @@ static void add_totals(struct planner *p)
     struct ll_plan *plan = p->plan;
     ll_plan_info *info = &plan->info;
     for (size_t i = 0; i < plan->windows.count && plan->needs_model; i++)
-        info->prompt_tokens += plan->windows.items[i].tokens + p->part_overhead + BUDGET_GUARD;
+        if (!plan->windows.items[i].quoted)
+            info->prompt_tokens += plan->windows.items[i].tokens + p->part_overhead + BUDGET_GUARD;
     if (plan->needs_model) {
-        size_t width = info->method == LL_METHOD_REFINE    ? 1
-                       : plan->windows.count < BATCH_WIDTH ? plan->windows.count
-                                                           : BATCH_WIDTH;
+        size_t width = info->method == LL_METHOD_REFINE ? 1 : info->calls < BATCH_WIDTH ? info->calls : BATCH_WIDTH;
         info->memory_bytes = p->llm->cache_bytes(p->llm->self, info->context, width, LL_F16);
     }
     info->answer_tokens = (uint64_t)info->calls * info->part_tokens;

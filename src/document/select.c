@@ -113,12 +113,16 @@ static void take(struct selection *s, size_t claim)
 }
 
 /* Contents lines and bits of tables score a hundredth of a sentence: they fill no gap. */
-static float least_score(const struct claim_list *claims)
+static float least_score(const struct selection *s)
 {
     double sum = 0;
-    for (size_t i = 0; i < claims->count; i++)
-        sum += claims->items[i].score;
-    return (float)(sum / (double)claims->count / 8);
+    size_t count = 0;
+    for (size_t i = 0; i < s->claims->count; i++)
+        if (in_range(s, &s->claims->items[i])) {
+            sum += s->claims->items[i].score;
+            count++;
+        }
+    return count ? (float)(sum / (double)count / 8) : 0;
 }
 
 static size_t mean_words(const struct claim_list *claims)
@@ -194,6 +198,31 @@ static void spread(struct selection *s)
     fill_gaps(s);
 }
 
+static bool speaks_for_group(const struct selection *s, size_t candidate)
+{
+    uint64_t group = s->claims->items[candidate].group;
+    for (size_t i = 0; i < s->claims->count && group; i++)
+        if (s->chosen[i] && s->claims->items[i].group == group)
+            return false;
+    return true;
+}
+
+static void take_by_worth(struct selection *s)
+{
+    for (;;) {
+        size_t best = SIZE_MAX;
+        for (size_t i = 0; i < s->claims->count; i++) {
+            const struct claim *c = &s->claims->items[i];
+            if (!s->chosen[i] && in_range(s, c) && s->used + c->words <= s->words &&
+                (best == SIZE_MAX || c->score > s->claims->items[best].score) && speaks_for_group(s, i))
+                best = i;
+        }
+        if (best == SIZE_MAX)
+            return;
+        take(s, best);
+    }
+}
+
 /* All sentences are longer than what was asked for: the shortest one. */
 static void take_shortest(struct selection *s)
 {
@@ -213,11 +242,14 @@ ll_status select_claims(const struct claim_list *claims, const struct select_wis
         .claims = claims, .chosen = chosen, .words = wish->words, .first = wish->first, .last = wish->last};
     if (claims->count == 0)
         return error_set(error, LL_INTERNAL, "summary", "no sentence to choose from");
-    s.floor = least_score(claims);
     if (count_in_range(&s) == 0)
         return LL_OK;
+    s.floor = least_score(&s);
     take_focused(&s, terms);
-    spread(&s);
+    if (wish->by_worth)
+        take_by_worth(&s);
+    else
+        spread(&s);
     if (s.used == 0)
         take_shortest(&s);
     word_set_fini(&s.runs);

@@ -10,6 +10,7 @@
 struct select_wish {
     size_t first, last; /* bytes of the document that the sentences are to stand for */
     size_t words;       /* at most, together */
+    bool by_worth;      /* the best ones, wherever they stand; of a group only one */
 };
 
 /* Marks chosen[i] for claims (in document order) of the range; one at least where it has any. What the reader

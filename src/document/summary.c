@@ -9,10 +9,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/options.h"
+#include "document/choose.h"
 #include "document/fuse.h"
-#include "document/keysentence.h"
 #include "document/map.h"
-#include "document/select.h"
 
 enum {
     PATH_SHOWN = 160,
@@ -30,13 +29,15 @@ void ll_summary_options_init(ll_summary_options *options)
 
 /* ---- for the steps --------------------------------------------------------------------------- */
 
-void summary_report(const struct summary_job *job, ll_phase phase, size_t done, size_t total)
+void summary_report(const struct summary_job *job, ll_phase phase, size_t done, size_t total, size_t tokens)
 {
     char label[64];
     if (!job->run || !job->run->on_progress)
         return;
     struct strbuf text = {0};
     strbuf_printf(&text, phase == LL_FUSING ? "merge %zu of %zu" : "window %zu of %zu", done, total);
+    if (tokens)
+        strbuf_printf(&text, ", %zu tokens", tokens);
     size_t length = text.length < sizeof label ? text.length : sizeof label - 1;
     memcpy(label, strbuf_text(&text), length);
     label[length] = '\0';
@@ -63,11 +64,27 @@ static size_t put_title(struct summary_job *job, size_t first)
     return at;
 }
 
+void summary_set_title(struct summary_job *job, const char *title)
+{
+    struct ll_summary *s = job->summary;
+    s->nodes[s->node_count - 1].title = s->titles.length;
+    strbuf_puts(&s->titles, title);
+    strbuf_putc(&s->titles, '\0');
+}
+
+static bool add_all(struct claim_list *out, const struct claim_list *claims)
+{
+    for (size_t i = 0; i < claims->count; i++)
+        if (!claim_add(out, claims->items[i].text, claims->items[i].length, &claims->items[i]))
+            return false;
+    return true;
+}
+
 static void join(const struct claim_list *claims, struct strbuf *out)
 {
     for (size_t i = 0; i < claims->count; i++) {
         if (i)
-            strbuf_putc(out, ' ');
+            strbuf_putc(out, claims->items[i].line || claims->items[i - 1].line ? '\n' : ' ');
         strbuf_append(out, claims->items[i].text, claims->items[i].length);
     }
 }
@@ -97,106 +114,6 @@ ll_status summary_add_node(struct summary_job *job, int level, size_t first, siz
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-static bool add_all(struct claim_list *out, const struct claim_list *claims)
-{
-    for (size_t i = 0; i < claims->count; i++)
-        if (!claim_add(out, claims->items[i].text, claims->items[i].length, &claims->items[i]))
-            return false;
-    return true;
-}
-
-static int compare_places(const void *a, const void *b)
-{
-    const struct claim *x = a, *y = b;
-    return x->first < y->first ? -1 : x->first > y->first;
-}
-
-/* In document order, which windows and key sentences are already but for claims that were located. */
-static void order(struct claim_list *claims)
-{
-    for (size_t i = 1; i < claims->count; i++) {
-        struct claim moved = claims->items[i];
-        size_t at = i;
-        while (at > 0 && claims->items[at - 1].window == moved.window &&
-               compare_places(&claims->items[at - 1], &moved) > 0) {
-            claims->items[at] = claims->items[at - 1];
-            at--;
-        }
-        claims->items[at] = moved;
-    }
-}
-
-/* Sentences of the model that passed the checks are preferred to quotations of equal weight. */
-static void prefer_generated(struct claim_list *claims)
-{
-    for (size_t i = 0; i < claims->count; i++)
-        if (!claims->items[i].quoted)
-            claims->items[i].score *= 1.15f;
-}
-
-/* Each file gets half of an equal share of the words and half of one by its length, so that a short letter
- * beside a long report is heard, too. */
-static ll_status select_by_file(struct summary_job *job, const struct claim_list *all, bool *chosen)
-{
-    const struct ll_document *d = job->document;
-    size_t words = job->plan->words;
-    for (size_t f = 0; f < d->file_count; f++) {
-        const struct doc_file *file = &d->files[f];
-        size_t last = f + 1 < d->file_count ? d->files[f + 1].first : d->text.length + 1;
-        double share = 0.5 / (double)d->file_count + 0.5 * (double)(file->last - file->first) /
-                                                         (double)(d->text.length ? d->text.length : 1);
-        struct select_wish wish = {file->first, last,
-                                   d->file_count == 1 ? words : (size_t)((double)words * share)};
-        LL_TRY(select_claims(all, &wish, &job->terms, chosen, job->error));
-    }
-    return LL_OK;
-}
-
-/* The best sentence of a window stands beside what the model wrote of it: the better one is chosen. */
-static bool add_key_sentence(const struct summary_job *job, size_t window, const struct claim_list *own,
-                             struct claim_list *out)
-{
-    struct claim_list picked = {0};
-    bool room =
-        keysentence_pick(job->document, &job->terms, &job->plan->windows.items[window], window, 1, &picked);
-    for (size_t i = 0; room && i < picked.count; i++) {
-        bool repeated = false;
-        for (size_t k = 0; k < own->count && !repeated; k++)
-            repeated = own->items[k].first == picked.items[i].first ||
-                       claim_overlaps(own->items[k].text, own->items[k].length, picked.items[i].text,
-                                      picked.items[i].length);
-        if (!repeated)
-            room = claim_add(out, picked.items[i].text, picked.items[i].length, &picked.items[i]);
-    }
-    claim_list_fini(&picked);
-    return room;
-}
-
-static ll_status choose_answer(struct summary_job *job)
-{
-    struct ll_summary *s = job->summary;
-    struct claim_list all = {0};
-    ll_status status = LL_OK;
-    for (size_t n = 0; n < s->node_count && status == LL_OK; n++)
-        if (!add_all(&all, &s->nodes[n].claims) ||
-            (job->llm && !job->plan->language && !add_key_sentence(job, n, &s->nodes[n].claims, &all)))
-            status = error_nomem(job->error, "summary", s->node_count * sizeof *all.items);
-    bool *chosen = mem_new(all.count, sizeof *chosen);
-    if (!chosen && status == LL_OK)
-        status = error_nomem(job->error, "summary", all.count);
-    if (status == LL_OK) {
-        order(&all);
-        prefer_generated(&all);
-        status = select_by_file(job, &all, chosen);
-    }
-    for (size_t i = 0; i < all.count && status == LL_OK; i++)
-        if (chosen[i] && !claim_add(&s->answer, all.items[i].text, all.items[i].length, &all.items[i]))
-            status = error_nomem(job->error, "summary", all.items[i].length);
-    mem_free(chosen);
-    claim_list_fini(&all);
-    return status;
-}
-
 /* Without the dot or colon at its end, cut to a readable length. */
 static void put_short(const char *title, struct strbuf *out)
 {
@@ -209,12 +126,6 @@ static void put_short(const char *title, struct strbuf *out)
         length--;
     strbuf_append(out, title, length);
     strbuf_puts(out, cut ? "…" : "");
-}
-
-static const char *tail_of(const char *name)
-{
-    const char *slash = strrchr(name, '/');
-    return slash && slash[1] ? slash + 1 : name;
 }
 
 /* "[p. 3]", "[p. 3-4]", or the section's title where there are no pages; the file first where there are
@@ -231,7 +142,7 @@ static void put_mark(const struct summary_job *job, const struct claim *claim, s
         return;
     strbuf_puts(out, " [");
     if (named)
-        put_short(tail_of(d->titles.text + document_file(d, claim->first)->name), out);
+        put_short(document_label(d, document_file(d, claim->first)), out);
     if (named && (titled || first))
         strbuf_puts(out, ", ");
     if (titled)
@@ -262,14 +173,15 @@ static void write_answer(struct summary_job *job)
              marked = last || !same_mark(job, claim, &s->answer.items[i + 1]);
         strbuf_append(&s->text, claim->text, claim->length);
         words += claim->words;
-        if (!claim->quoted && claim->support < CLAIM_SUPPORTED)
+        if (!claim_supported(claim))
             strbuf_puts(&s->text, " [unsupported]");
         if (marked)
             put_mark(job, claim, &s->text);
         if (last)
             break;
         bool new_paragraph = words >= (marked ? PARAGRAPH_WORDS : PARAGRAPH_UNMARKED);
-        strbuf_puts(&s->text, new_paragraph ? "\n\n" : " ");
+        bool lines = claim->line || s->answer.items[i + 1].line || claim->counted;
+        strbuf_puts(&s->text, lines ? "\n" : new_paragraph ? "\n\n" : " ");
         words = new_paragraph ? 0 : words;
     }
 }
@@ -289,9 +201,11 @@ static ll_status add_root(struct summary_job *job)
     struct ll_summary *s = job->summary;
     struct claim_list copy = {0};
     ll_status status = LL_OK;
-    if (s->nodes[s->node_count - 1].level == 0) {
+    int top = s->nodes[s->node_count - 1].level;
+    if (top == 0 || job->plan->info.method == LL_METHOD_SELECT ||
+        job->plan->info.method == LL_METHOD_EXTRACTIVE) {
         if (add_all(&copy, &s->answer))
-            status = summary_add_node(job, 1, 0, job->document->text.length, &copy);
+            status = summary_add_node(job, top + 1, 0, job->document->text.length, &copy);
         else
             status = error_nomem(job->error, "summary", s->answer.count * sizeof *copy.items);
         claim_list_fini(&copy);
@@ -332,6 +246,7 @@ static ll_status carry_out(struct summary_job *job)
 {
     ll_method method = job->plan->info.method;
     LL_TRY(terms_count(job->document, job->plan->focus, job->run, &job->terms, job->error));
+    job->text_words = words_count(job->document->text.text, job->document->text.length);
     if (method == LL_METHOD_REFINE) {
         LL_TRY(fuse_refine(job));
         LL_TRY(answer_of_last(job));
@@ -458,11 +373,15 @@ ll_status ll_summary_get_node(const ll_summary *summary, size_t node, ll_summary
     if (node >= summary->node_count)
         return LL_NOT_FOUND;
     const struct summary_node *n = &summary->nodes[node];
+    bool quoted = true;
+    for (size_t i = 0; i < n->claims.count; i++)
+        quoted &= n->claims.items[i].quoted || n->claims.items[i].counted;
     *ret = (ll_summary_node){.level = n->level,
                              .parent = n->parent,
                              .title = n->title == SIZE_MAX ? NULL : summary->titles.text + n->title,
                              .text = strbuf_text(&n->text),
                              .length = n->text.length,
+                             .quoted = quoted,
                              .first_byte = n->first,
                              .last_byte = n->last};
     document_pages(summary->document, n->first, n->last, &ret->first_page, &ret->last_page);
@@ -487,7 +406,9 @@ ll_status ll_summary_get_sentence(const ll_summary *summary, size_t sentence, ll
                          .last_byte = c->last,
                          .support = c->support,
                          .quoted = c->quoted,
-                         .supported = c->quoted || c->support >= CLAIM_SUPPORTED,
+                         .counted = c->counted,
+                         .line = c->line,
+                         .supported = claim_supported(c),
                          .window = c->window,
                          .file = d->titles.text + document_file(d, c->first)->name};
     if (section->parent != (size_t)(section - d->sections))

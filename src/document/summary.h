@@ -37,6 +37,7 @@ struct summary_job {
     const ll_run *run;
     struct calls calls;
     struct terms terms;
+    size_t text_words; /* of the document */
     struct ll_summary *summary;
     ll_error *error;
 };
@@ -47,7 +48,10 @@ ll_status summary_make(const struct llm *llm, const ll_plan *plan, const ll_summ
 /* For the steps. A node that borrows its claims' texts: `claims` moves into it. parent is set later. */
 ll_status summary_add_node(struct summary_job *job, int level, size_t first, size_t last,
                            struct claim_list *claims);
-void summary_report(const struct summary_job *job, ll_phase phase, size_t done, size_t total);
+/* Of the node added last, in place of its heading path. */
+void summary_set_title(struct summary_job *job, const char *title);
+/* tokens: computed since the run began; 0: none yet. */
+void summary_report(const struct summary_job *job, ll_phase phase, size_t done, size_t total, size_t tokens);
 ll_status summary_check_cancel(const struct summary_job *job);
 
 #endif

@@ -282,6 +282,14 @@ static ll_status take_token(struct batch *b, struct slot *slot, ll_token token, 
     return goes_on(b, slot, &finish) ? LL_OK : finish_slot(b, slot, finish, error);
 }
 
+static size_t rows_of(const struct step_part *parts, size_t count)
+{
+    size_t rows = 0;
+    for (size_t i = 0; i < count; i++)
+        rows += (size_t)parts[i].rows;
+    return rows;
+}
+
 static ll_status run_step(struct batch *b, bool *ret_idle, ll_error *error)
 {
     struct step_part parts[MAX_WIDTH];
@@ -296,6 +304,8 @@ static ll_status run_step(struct batch *b, bool *ret_idle, ll_error *error)
     bool plain = sampler_is_plain(owners[0]->sampler); /* one sampling for all */
     LL_TRY(step_run(b->model, b->pool, parts, count, b->options->context, cancel_of(b),
                     plain ? NULL : b->logits, plain ? picked : NULL, error));
+    if (b->options->on_step)
+        b->options->on_step(b->options->user, rows_of(parts, count));
     for (size_t i = 0; i < count; i++)
         if (parts[i].outputs != STEP_NO_OUTPUT) {
             struct slot *slot = owners[i];

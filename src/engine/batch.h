@@ -36,6 +36,8 @@ struct batch_options {
     /* After each token of request i: LL_STOP ends that request only. May be NULL. A request that had to
      * begin anew because memory ran short starts again with count 1. */
     ll_flow (*on_token)(void *user, size_t request, const ll_token *tokens, size_t count);
+    /* After each step, with the tokens computed in it. May be NULL. */
+    void (*on_step)(void *user, size_t tokens);
     /* When request i is finished: its output is in outputs[i]. May be NULL. */
     void (*on_done)(void *user, size_t request);
     void *user;

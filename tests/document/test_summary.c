@@ -241,9 +241,17 @@ static void a_short_text_is_one_call(void **state)
     (void)state;
     struct made m = {.toy.answer = copy_first_sentences, .document = make_book(1, 1)};
     make(&m, SMALL, 8192, LL_METHOD_AUTO, 0);
-    assert_int_equal(m.info.method, LL_METHOD_WHOLE);
+    assert_int_equal(m.info.method, LL_METHOD_SELECT);
     assert_int_equal(m.toy.calls, 1);
     check_summary(&m, 0);
+    size_t length, said = 0;
+    const char *text = ll_document_text(m.document, &length);
+    for (size_t i = 0; i < ll_summary_sentence_count(m.summary); i++) {
+        ll_sentence s;
+        assert_int_equal(ll_summary_get_sentence(m.summary, i, &s), LL_OK);
+        said += words_count(s.text, s.length);
+    }
+    assert_true(said * 2 <= words_count(text, length) + 1); /* more would be no summary */
     drop(&m);
 }
 

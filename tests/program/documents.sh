@@ -41,11 +41,11 @@ is "$(at sentences.0.window out)" 0 "its window"
 is "$(at sentences.0.supported out)" true "and whether it is borne out"
 printf '# The <b>odd</b> & [strange] *book*\n\nIt was written by Anna Kell in 1832 and holds 40 pages of <script>alert(1)</script> and more.\n' > odd.md
 ends 0 "a summary becomes a web page" longleaf sum --method extractive -o report.html odd.md
-holds report.html '<a href="odd.md">' "with links to the file"
+holds report.html '<a href="odd.md#:~:text=It%20was%20written%20by%20Anna%20Kell">bytes ' "with links to the place"
 ! grep -q '<script>\|<b>' report.html
 tap_case $? "and nothing of the document is taken for HTML"
 ends 0 "or a Markdown file" longleaf sum --method extractive -o report.md odd.md
-holds report.md '](odd.md)' "with links, too"
+holds report.md '](odd.md#:~:text=It%20was' "with links, too"
 holds report.md '\<b\>odd\</b\> \& \[strange\]' "and nothing of the document is taken for Markdown"
 ends 0 "the form may be named" longleaf sum --method extractive --format html odd.md
 holds out '<!DOCTYPE html>' "without a file"

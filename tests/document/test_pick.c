@@ -1,0 +1,226 @@
+/* Tests of document/pick, logline, comment, tally and choose: logs, code, tables and several files.
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* mkstemp */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "document/comment.h"
+#include "document/logline.h"
+#include "document/plan.h"
+#include "document/summary.h"
+#include "document/toy_llm.h"
+
+static ll_document *open_as(const char *text, const char *kind)
+{
+    ll_document_options options;
+    ll_document *d = NULL;
+    ll_error error = {0};
+    char path[] = "test_pick-XXXXXX";
+    const char *paths[] = {path};
+    ll_document_options_init(&options);
+    options.kind = kind;
+    int file = mkstemp(path);
+    assert_true(file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text) && close(file) == 0);
+    ll_status status = ll_document_open(paths, 1, &options, NULL, &d, &error);
+    unlink(path);
+    if (status != LL_OK)
+        fail_msg("%s", error.text);
+    return d;
+}
+
+static ll_summary *sum(const ll_document *d, size_t words, const char *focus)
+{
+    ll_plan_options options;
+    ll_plan *plan = NULL;
+    ll_summary *summary = NULL;
+    ll_error error = {0};
+    ll_plan_options_init(&options);
+    options.summary_words = words;
+    options.focus = focus;
+    if (plan_make(d, NULL, &options, NULL, &plan, &error) != LL_OK ||
+        summary_make(NULL, plan, NULL, NULL, &summary, &error) != LL_OK)
+        fail_msg("%s", error.text);
+    ll_plan_free(plan);
+    return summary;
+}
+
+/* ---- logs -------------------------------------------------------------------------------------- */
+
+static char *make_log(size_t lines, size_t trouble)
+{
+    struct strbuf text = {0};
+    for (size_t i = 0; i < lines; i++) {
+        strbuf_printf(&text, "2026-03-01 %02zu:%02zu:%02zu ", i / 3600 % 24, i / 60 % 60, i % 60);
+        if (i == trouble)
+            strbuf_puts(&text, "FATAL [main] no space left on /var; shutting down\n");
+        else if (i == trouble - 2)
+            strbuf_puts(&text, "ERROR [db] connection pool exhausted\n");
+        else if (i % 3 == 0)
+            strbuf_printf(&text, "INFO [auth] user u%zu logged in\n", unit_below(500));
+        else
+            strbuf_printf(&text, "DEBUG [cache] hit key:%zu\n", unit_below(5000));
+    }
+    size_t length;
+    return strbuf_take(&text, &length);
+}
+
+static void the_only_lines_of_trouble_are_in_the_summary_wherever_they_stand(void **state)
+{
+    (void)state;
+    unit_seed();
+    for (size_t round = 0; round < unit_rounds(12); round++) {
+        size_t lines = 30 + unit_below(1200), trouble = 2 + unit_below(lines - 2);
+        char *text = make_log(lines, trouble);
+        ll_document *d = open_as(text, "log");
+        ll_summary *summary = sum(d, 100, NULL);
+        const char *said = ll_summary_text(summary, NULL);
+        if (!strstr(said, "FATAL [main] no space left") || !strstr(said, "ERROR [db] connection") ||
+            !strstr(said, "1 fatal, 1 error;"))
+            fail_msg("trouble at %zu of %zu lines: %s", trouble, lines, said);
+        ll_summary_free(summary);
+        ll_document_close(d);
+        mem_free(text);
+    }
+}
+
+static void a_focus_brings_the_lines_that_speak_of_it(void **state)
+{
+    (void)state;
+    unit_seed();
+    char *text = make_log(90, 40);
+    ll_document *d = open_as(text, "log");
+    ll_summary *without = sum(d, 20, NULL), *with = sum(d, 20, "auth");
+    assert_null(strstr(ll_summary_text(without, NULL), "[auth]"));
+    assert_non_null(strstr(ll_summary_text(with, NULL), "[auth]"));
+    ll_summary_free(without);
+    ll_summary_free(with);
+    ll_document_close(d);
+    mem_free(text);
+}
+
+static void a_line_knows_how_grave_it_is(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        enum severity severity;
+    } lines[] = {{"10:00 ERROR disk", SEVERITY_ERROR},
+                 {"10:00 INFO 0 errors so far", SEVERITY_NONE},
+                 {"kernel: Out of memory: killed process 7", SEVERITY_FATAL},
+                 {"[line 12, first of 40 like it] 10:00 WARN slow", SEVERITY_WARNING},
+                 {"10:00 INFO terror is the name of a film", SEVERITY_NONE},
+                 {"java.io.IOException: closed", SEVERITY_NONE},
+                 {"Exception in thread main", SEVERITY_ERROR}};
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        struct logline line;
+        logline_read(lines[i].line, strlen(lines[i].line), &line);
+        if (line.severity != lines[i].severity)
+            fail_msg("“%s” has severity %d", lines[i].line, (int)line.severity);
+    }
+    struct logline a, b;
+    logline_read("[line 12, first of 40 like it] user 7 came", 42, &a);
+    logline_read("user 912 came", 13, &b);
+    assert_int_equal(a.number, 12);
+    assert_int_equal(a.count, 40);
+    assert_true(a.shape == b.shape);
+}
+
+/* ---- code -------------------------------------------------------------------------------------- */
+
+static void code_is_told_by_its_comments(void **state)
+{
+    (void)state;
+    const char *text = "/* Keeps the ledger of the glass works and prints its balance.\n"
+                       " * SPDX-License-Identifier: Apache-2.0 */\n#include <stdio.h>\n\n"
+                       "/* Adds one entry to the ledger. Never fails. */\nstatic void ledger_add(int coins)\n{\n"
+                       "    total += coins; /* not of a line of its own */\n}\n\n"
+                       "int main(void)\n{\n    ledger_add(3);\n    return 0;\n}\n";
+    ll_document *d = open_as(text, "code");
+    ll_summary *summary = sum(d, 100, NULL);
+    const char *said = ll_summary_text(summary, NULL);
+    assert_non_null(strstr(said, "Keeps the ledger of the glass works and prints its balance."));
+    assert_null(strstr(said, "SPDX"));
+    assert_null(strstr(said, "/*"));
+    assert_null(strstr(said, "total +="));
+    ll_sentence s;
+    assert_int_equal(ll_summary_get_sentence(summary, 0, &s), LL_OK);
+    assert_true(s.quoted && s.first_byte == 0);
+    ll_summary_free(summary);
+    ll_document_close(d);
+}
+
+static void comments_are_found_in_many_languages(void **state)
+{
+    (void)state;
+    static const char *const codes[] = {"x = 1\n# Counts the sheep\n# by night.\ny = 2\n",
+                                        "int x;\n// Counts the sheep\n// by night.\nint y;\n",
+                                        "int x;\n/* Counts the sheep\n * by night. */\nint y;\n",
+                                        "def f():\n    \"\"\"Counts the sheep\n    by night.\"\"\"\n    pass\n",
+                                        "#include <x>\n#define Y\n-- Counts the sheep\n-- by night.\n"};
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+        struct comment comment;
+        struct strbuf words = {0};
+        assert_true(comment_next(codes[i], strlen(codes[i]), 0, &comment));
+        comment_text(codes[i], &comment, &words);
+        assert_string_equal(strbuf_text(&words), "Counts the sheep by night.");
+        assert_false(comment_next(codes[i], strlen(codes[i]), comment.last, &comment));
+        strbuf_fini(&words);
+    }
+}
+
+/* ---- tables ------------------------------------------------------------------------------------ */
+
+static void a_table_is_told_by_its_columns(void **state)
+{
+    (void)state;
+    struct strbuf text = {0};
+    strbuf_puts(&text, "date,region,price\n");
+    for (size_t i = 0; i < 60; i++)
+        strbuf_printf(&text, "2026-01-%02zu,%s,%zu.5\n", 1 + i % 28, i % 2 ? "north" : "south", 3 + i);
+    ll_document *d = open_as(strbuf_text(&text), "table");
+    ll_summary *summary = sum(d, 200, NULL);
+    assert_string_equal(ll_summary_text(summary, NULL),
+                        "A table of 60 rows and 3 columns; date with 28 different values; region: south, north; price "
+                        "from 3.5 to 62.5.");
+    ll_sentence s;
+    assert_int_equal(ll_summary_get_sentence(summary, 0, &s), LL_OK);
+    assert_true(s.counted && s.supported && !s.quoted);
+    ll_summary_free(summary);
+    ll_document_close(d);
+    strbuf_fini(&text);
+}
+
+static void a_small_model_is_not_asked_of_lines(void **state)
+{
+    (void)state;
+    unit_seed();
+    char *text = make_log(120, 50);
+    ll_document *d = open_as(text, "log");
+    struct toy toy = {0};
+    struct llm llm = toy_llm(&toy, 135000000, 8192);
+    ll_plan *plan = NULL;
+    ll_plan_info info;
+    ll_error error = {0};
+    assert_int_equal(plan_make(d, &llm, NULL, NULL, &plan, &error), LL_OK);
+    assert_int_equal(ll_plan_get_info(plan, &info), LL_OK);
+    assert_int_equal(info.method, LL_METHOD_EXTRACTIVE);
+    assert_int_equal(info.calls, 0);
+    ll_plan_free(plan);
+    ll_document_close(d);
+    mem_free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_only_lines_of_trouble_are_in_the_summary_wherever_they_stand),
+        cmocka_unit_test(a_focus_brings_the_lines_that_speak_of_it),
+        cmocka_unit_test(a_line_knows_how_grave_it_is),
+        cmocka_unit_test(code_is_told_by_its_comments),
+        cmocka_unit_test(comments_are_found_in_many_languages),
+        cmocka_unit_test(a_table_is_told_by_its_columns),
+        cmocka_unit_test(a_small_model_is_not_asked_of_lines),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
