@@ -73,7 +73,8 @@ static json_t *quote_json(const ll_document *document, const ll_quote *quote)
     return row;
 }
 
-static json_t *add_quotes(const ll_document *document, const ll_answer *answer, struct text *plain, struct text *markdown)
+static json_t *add_quotes(const ll_document *document, const ll_answer *answer, struct text *plain,
+                          struct text *markdown)
 {
     json_t *rows = json_array();
     for (size_t i = 0; i < ll_answer_quote_count(answer); i++) {
@@ -103,14 +104,16 @@ static void add_account(const struct turn *turn, const ll_answer *answer, const 
     ll_summary_stats stats = {0};
     ll_answer_get_stats(answer, &stats);
     text_printf(out, "%s; %s of %s window%s asked", info->reason ? info->reason : "",
-                human_count(info->asked).text, human_count(info->passages).text, info->passages == 1 ? "" : "s");
+                human_count(info->asked).text, human_count(info->passages).text,
+                info->passages == 1 ? "" : "s");
     if (info->generated)
         text_printf(out, "; written by %s", text_string(&turn->talk->label));
     if (stats.unkept)
         text_printf(out, "; not kept: %s", stats.unkept);
 }
 
-static json_t *make_bundle(struct turn *turn, const ll_document *document, const ll_answer *answer, const char *question)
+static json_t *make_bundle(struct turn *turn, const ll_document *document, const ll_answer *answer,
+                           const char *question)
 {
     struct text plain = {0}, markdown = {0}, account = {0};
     ll_answer_info info = {0};

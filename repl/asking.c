@@ -124,9 +124,9 @@ void asking_trace(const struct asking *asking)
         if (ll_answer_get_window(asking->answer, i, &w) != LL_OK)
             continue;
         ll_place place = place_of(asking, w.first_byte, w.last_byte);
-        say_error("trace: window %zu, score %.2f, %s bytes %llu to %llu, page %zu: %s", i + 1, (double)w.score,
-                  place.label, (unsigned long long)place.first_byte, (unsigned long long)place.last_byte,
-                  place.first_page, w.reply ? w.reply : "not asked");
+        say_error("trace: window %zu, score %.2f, %s bytes %llu to %llu, page %zu: %s", i + 1,
+                  (double)w.score, place.label, (unsigned long long)place.first_byte,
+                  (unsigned long long)place.last_byte, place.first_page, w.reply ? w.reply : "not asked");
     }
 }
 

@@ -89,8 +89,9 @@ static void say_stopped(const struct program *program)
         say_aside("stopped after %llu of %llu %s; nothing is kept (--no-cache)",
                   (unsigned long long)program->last_done, (unsigned long long)program->last_total, what);
     else
-        say_aside("stopped after %llu of %llu %s; what is finished is kept: the same command goes on from there",
-                  (unsigned long long)program->last_done, (unsigned long long)program->last_total, what);
+        say_aside(
+            "stopped after %llu of %llu %s; what is finished is kept: the same command goes on from there",
+            (unsigned long long)program->last_done, (unsigned long long)program->last_total, what);
 }
 
 int program_fail(struct program *program, enum concern concern, const ll_error *error)

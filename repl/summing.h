@@ -32,7 +32,8 @@ const char *summing_method_name(ll_method method);
 
 /* The place of bytes [first, last) of the text within their file; all 0 when there is none. */
 ll_place summing_place(const struct summing *summing, uint64_t first, uint64_t last);
-bool summing_is_written(const struct summing *summing); /* a sentence at least, also of the outline, is the model's own */
+bool summing_is_written(
+    const struct summing *summing); /* a sentence at least, also of the outline, is the model's own */
 /* Whether a node is a part of the outline: a window's, and of several files a file's. */
 bool summing_is_part(const struct summing *summing, const ll_summary_node *node);
 void summing_print_plan(const struct summing *summing, struct output *output);

@@ -120,8 +120,8 @@ static bool says_all_already(const struct summing *summing)
 static bool has_outline(const struct summing *summing)
 {
     const char *kind = summing->document_info.kind;
-    return ll_summary_node_count(summing->summary) >= 2 && strcmp(kind, "log") != 0 && strcmp(kind, "table") != 0 &&
-           (summing->document_info.files > 1 || !says_all_already(summing));
+    return ll_summary_node_count(summing->summary) >= 2 && strcmp(kind, "log") != 0 &&
+           strcmp(kind, "table") != 0 && (summing->document_info.files > 1 || !says_all_already(summing));
 }
 
 /* Window parts in the order of the document, evenly spread where not all are shown; parts of one section
@@ -134,8 +134,8 @@ static void print_outline(const struct summing *summing, struct output *output)
     if (!has_outline(summing))
         return;
     if (parts > most)
-        output_printf(output, "\n%s (%zu of %zu parts; a longer --length shows more, --json all)\n", name, most,
-                      parts);
+        output_printf(output, "\n%s (%zu of %zu parts; a longer --length shows more, --json all)\n", name,
+                      most, parts);
     else
         output_printf(output, "\n%s\n", name);
     for (size_t i = 0; i < ll_summary_node_count(summing->summary); i++) {
@@ -190,8 +190,8 @@ void summing_trace(const struct summing *summing)
         if (ll_summary_get_node(summing->summary, i, &node) != LL_OK)
             continue;
         ll_place place = summing_place(summing, node.first_byte, node.last_byte);
-        say_error("trace: part %zu, level %d, goes into %zu, %s bytes %llu to %llu, pages %zu to %zu: %.*s", i,
-                  node.level, node.parent, place.label, (unsigned long long)place.first_byte,
+        say_error("trace: part %zu, level %d, goes into %zu, %s bytes %llu to %llu, pages %zu to %zu: %.*s",
+                  i, node.level, node.parent, place.label, (unsigned long long)place.first_byte,
                   (unsigned long long)place.last_byte, place.first_page, place.last_page,
                   (int)(node.length > 3000 ? 3000 : node.length), node.text);
     }

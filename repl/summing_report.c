@@ -90,8 +90,8 @@ static void put_fragment(struct output *output, const char *text, size_t length)
     put_address(output, words);
 }
 
-static void put_target(struct output *output, const struct summing *summing, const ll_place *place, uint64_t first,
-                       uint64_t last)
+static void put_target(struct output *output, const struct summing *summing, const ll_place *place,
+                       uint64_t first, uint64_t last)
 {
     size_t length;
     const char *text = ll_document_text(summing->document, &length);
@@ -110,8 +110,8 @@ static void put_words(const struct form *form, struct output *output, const ll_p
         output_puts(output, ", ");
     }
     if (place->first_page)
-        output_printf(output, place->first_page == place->last_page ? "p. %zu" : "pp. %zu-%zu", place->first_page,
-                      place->last_page);
+        output_printf(output, place->first_page == place->last_page ? "p. %zu" : "pp. %zu-%zu",
+                      place->first_page, place->last_page);
     else
         output_printf(output, "bytes %llu-%llu", (unsigned long long)place->first_byte,
                       (unsigned long long)place->last_byte);

@@ -118,7 +118,7 @@ int talk_attach(struct talk *talk, const char *path)
 
 int talk_attach_text(struct talk *talk, const char *name, const char *text, size_t length)
 {
-    struct talk_document document = {.pasted = true};
+    struct talk_document document = {0};
     ll_error error = {0};
     if (ll_document_from_text(text, length, NULL, &document.document, &error) != LL_OK)
         return program_fail(talk->program, CONCERN_DOCUMENT, &error);

@@ -17,7 +17,6 @@ struct talk_document {
     size_t tokens;
     bool fits;   /* its text is given to the model; else it is read in windows */
     bool sent;   /* it was given once */
-    bool pasted; /* there is no file of that name */
 };
 
 struct talk {
@@ -26,7 +25,7 @@ struct talk {
     struct conversation conversation;
     struct talk_document *documents;
     size_t document_count;
-    ll_document *together;  /* all that are files, read as one for questions; NULL: not yet */
+    ll_document *together;  /* all of them, joined for questions; NULL: not yet */
     struct why why;         /* of the last answer */
     struct summing summing; /* the last summary, for its sources; its document is one of the above */
     ll_document *summed;    /* owned: a document that was summarised without being attached */

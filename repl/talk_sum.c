@@ -178,8 +178,8 @@ static void print_passage(struct talk *talk, size_t number, const ll_sentence *s
         shown--;
     ll_place place = summing_place(&talk->summing, first, last);
     output_printf(output, "%zu. %.*s\n%s, bytes %llu to %llu", number, (int)sentence->length, sentence->text,
-                  *place.name ? place.name : text_string(&talk->summed_name), (unsigned long long)place.first_byte,
-                  (unsigned long long)place.last_byte);
+                  *place.name ? place.name : text_string(&talk->summed_name),
+                  (unsigned long long)place.first_byte, (unsigned long long)place.last_byte);
     if (place.first_page)
         output_printf(output, place.first_page == place.last_page ? ", page %zu" : ", pages %zu to %zu",
                       place.first_page, place.last_page);

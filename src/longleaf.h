@@ -521,8 +521,8 @@ typedef struct ll_place { /* where a stretch of the document's text stands for a
     size_t file;                    /* index; name and label as in ll_file */
     const char *name, *label;
     uint64_t first_byte, last_byte; /* within that file; last exclusive */
-    bool in_file;                   /* false: where bytes of the file are not known (PDF, DOCX, other encodings
-                                       than UTF-8 …), they are those of the text that the file alone gives */
+    bool in_file;                   /* false: bytes of the file are not known (PDF, DOCX, encodings other than
+                                       UTF-8 …); they are then those of the text that the file alone gives */
     size_t first_page, last_page;   /* 0: the file has no pages */
 } ll_place;
 
@@ -542,7 +542,8 @@ ll_status ll_document_open(const char *const *paths, size_t count, const ll_docu
 ll_status ll_document_from_text(const char *text, size_t length, const ll_document_options *options,
                                 ll_document **ret, ll_error *error);
 /* All of them in one, in their order, as if their files had been opened together; they stay as they are. */
-ll_status ll_document_join(const ll_document *const *documents, size_t count, ll_document **ret, ll_error *error);
+ll_status ll_document_join(const ll_document *const *documents, size_t count, ll_document **ret,
+                           ll_error *error);
 void ll_document_close(ll_document *document);
 ll_status ll_document_get_info(const ll_document *document, ll_document_info *ret);
 ll_status ll_document_get_file(const ll_document *document, size_t file, ll_file *ret);
@@ -554,8 +555,8 @@ ll_status ll_document_get_source(const ll_document *document, uint64_t byte, siz
 /* The member of a packed document (DOCX, ODT, EPUB, PPTX) that a byte of the text comes out of; LL_NOT_FOUND:
  * its file has none. Members of archives are files of their own. */
 ll_status ll_document_get_part(const ll_document *document, uint64_t byte, const char **ret_name);
-/* Of bytes [first, last) of the document's text, which joins all files; what reaches into the next file is cut at
- * the end of the first. LL_NOT_FOUND past the end of the text. */
+/* Of bytes [first, last) of the document's text, which joins all files; what reaches into the next file is
+ * cut at the end of the first. LL_NOT_FOUND past the end of the text. */
 ll_status ll_document_get_place(const ll_document *document, uint64_t first, uint64_t last, ll_place *ret);
 const char *ll_document_text(const ll_document *document, size_t *ret_length);
 size_t ll_document_note_count(const ll_document *document);               /* things a person must know */
@@ -650,7 +651,7 @@ typedef struct ll_sentence { /* one sentence of the answer and what it rests on 
     bool quoted;     /* taken word for word from the document */
     bool counted;    /* counted from all lines of a log or rows of a table: nobody's words */
     bool line;       /* stands alone, as the lines of logs do, and is no sentence of a paragraph */
-    bool supported;  /* false: too few of its words, or not all its numbers and names are there; shown marked */
+    bool supported;  /* false: too few of its words, or not all numbers and names, are there; shown marked */
     size_t window;   /* of the plan, from 0 */
     const char *file;  /* as it was named; "" for a text */
     const char *title; /* of the section it rests on; NULL: the document has none */

@@ -174,8 +174,8 @@ static const char *wanted_kind(const struct question *q)
 }
 
 /* Whether the best sentence is no answer; the reason is set then. What is asked of a thing must be met by the
- * sentence itself, or, of a thing that is named, by a reply that took its words from there: a sentence that only
- * names the thing will be found for every question about it. */
+ * sentence itself, or, of a thing that is named, by a reply that took its words from there: a sentence that
+ * only names the thing will be found for every question about it. */
 static bool refuses(const struct evidence_job *job, const struct candidate *best, size_t count)
 {
     const struct question *q = job->question;
@@ -196,8 +196,8 @@ static bool refuses(const struct evidence_job *job, const struct candidate *best
     return !best->kind;
 }
 
-/* Whether the reply may stand as the answer beside its sentence: of the names and numbers in it all stand in the
- * question or in the sentence that is quoted. */
+/* Whether the reply may stand as the answer beside its sentence: of the names and numbers in it all stand in
+ * the question or in the sentence that is quoted. */
 static bool reply_stands(const struct evidence_job *job, const struct candidate *best,
                          const struct reply *reply)
 {

@@ -190,11 +190,12 @@ static int folded(char c)
     return c >= 'A' && c <= 'Z' ? c + 32 : (unsigned char)c;
 }
 
-/* "top" and "toppings" share a spelling, and therefore tokens, but no meaning: what one has beyond the other must be
- * an ending. */
+/* "top" and "toppings" share a spelling, and therefore tokens, but no meaning: what one has beyond the other
+ * must be an ending. */
 static bool is_spelt_alike(const char *a, size_t a_length, const char *b, size_t b_length)
 {
-    static const char *const endings[] = {"s", "es", "d", "ed", "er", "ers", "or", "ing", "ly", "al", "ion", "n", NULL};
+    static const char *const endings[] = {"s",   "es", "d",  "ed",  "er", "ers", "or",
+                                          "ing", "ly", "al", "ion", "n",  NULL};
     size_t shared = 0, least = a_length < b_length ? a_length : b_length;
     while (shared < least && folded(a[shared]) == folded(b[shared]))
         shared++;

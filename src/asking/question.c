@@ -73,11 +73,11 @@ static bool is_measure(const char *text, const struct word *word)
 static bool shapes_question(const char *text, const struct word *word)
 {
     static const char *const shapes[] = {
-        "many",     "much",   "long",  "tell",  "please",   "explain", "describe", "called",    "name",  "named",
-        "give",     "gives",  "know",  "exactly", "actually", "happen", "happens", "happened",  "kind",  "kinds",
-        "sort",     "sorts",  "someone", "something", "go", "goes", "get", "gets", "got", "make", "makes", "thing",
-        "things",   "mean",   "means", "happening", "there", "exist", "exists", "anything", "anyone", "document",
-        "text",     NULL};
+        "many",  "much",  "long",   "tell",     "please",  "explain",   "describe", "called",  "name",
+        "named", "give",  "gives",  "know",     "exactly", "actually",  "happen",   "happens", "happened",
+        "kind",  "kinds", "sort",   "sorts",    "someone", "something", "go",       "goes",    "get",
+        "gets",  "got",   "make",   "makes",    "thing",   "things",    "mean",     "means",   "happening",
+        "there", "exist", "exists", "anything", "anyone",  "document",  "text",     NULL};
     return is_among(text + word->first, word->last - word->first, shapes) || is_measure(text, word);
 }
 
@@ -221,10 +221,10 @@ const struct question_word *question_unmet(const struct question *q, const struc
 /* What tells how old something is, beside a number. */
 static bool tells_age(const char *text, size_t length)
 {
-    static const char *const words[] = {"year",    "years",   "age",         "aged",    "old",     "century",
-                                        "centuries", "months", "founded",    "built",   "born",    "established",
-                                        "since",   "opened",  "erected",     "created", "began",   "dates",
-                                        "dating",  "released", "published",  "started", "written", NULL};
+    static const char *const words[] = {
+        "year",    "years", "age",    "aged",        "old",       "century", "centuries", "months",
+        "founded", "built", "born",   "established", "since",     "opened",  "erected",   "created",
+        "began",   "dates", "dating", "released",    "published", "started", "written",   NULL};
     struct words walk = words_of(text, length);
     struct word word;
     while (words_next(&walk, &word))

@@ -19,7 +19,7 @@ struct question_word {
     size_t first, last; /* bytes of the question */
     double weight;
     bool name, number, known; /* known: the document holds it */
-    bool shape;               /* only shapes the question ("kind", "happens", "old" in "how old"); weighs little */
+    bool shape; /* only shapes the question ("kind", "happens", "old" in "how old"); weighs little */
     struct likeness_match like[QUESTION_LIKE];
     size_t like_count;
 };
@@ -53,9 +53,10 @@ bool question_names(const struct question *question);
 /* Whether it has a word that says what it is about; "How old is it?" has none. */
 bool question_has_subject(const struct question *question);
 /* The telling word that matters most of those that are met by less than a third; NULL: none. */
-const struct question_word *question_unmet(const struct question *question, const struct question_match *match);
-/* Whether the text holds something of the kind asked for that is not in the question itself; for an age also a
- * word of time or founding, which the headings above it (path) may give. */
+const struct question_word *question_unmet(const struct question *question,
+                                           const struct question_match *match);
+/* Whether the text holds something of the kind asked for that is not in the question itself; for an age also
+ * a word of time or founding, which the headings above it (path) may give. */
 bool question_answered(const struct question *question, const char *text, size_t length, const char *path);
 /* Whether the question holds this word. */
 bool question_holds(const struct question *question, const struct word *word);

@@ -186,8 +186,8 @@ static struct ranked score_passage(const struct ranking *r, const struct questio
         ranking_match(r, q, passage, i, &match);
         double score = question_share(q, &match);
         /* A question that says only what kind of thing it wants is led by that. */
-        if (!question_has_subject(q) &&
-            question_answered(q, d->text.text + d->sentences[i].first, d->sentences[i].last - d->sentences[i].first, ""))
+        if (!question_has_subject(q) && question_answered(q, d->text.text + d->sentences[i].first,
+                                                          d->sentences[i].last - d->sentences[i].first, ""))
             score += kind_score;
         if (score > best.score) {
             best.score = score;

@@ -288,11 +288,13 @@ bool check_is_quoted(const struct checker *c, const char *sentence, size_t lengt
 }
 
 /* Words that turn what a sentence says: left out or put in, they make another sentence of it. */
-static const char *const denials[] = {" not ",    " no ",      " never ",   " none ",    " nor ", " cannot ",
+static const char *const denials[] = {" not ",     " no ",      " never ",   " none ",   " nor ", " cannot ",
                                       " without ", " neither ", " nothing ", " nobody ", NULL};
 static const char *const permissions[] = {" may ", " can ", " could ", " might ", " would ", NULL};
-static const char *const duties[] = {" must ", " shall ", " should ", " ought ", " required ", " need ", NULL};
-static const char *const conditions[] = {" if ", " unless ", " provided ", " except ", " only ", " otherwise ", NULL};
+static const char *const duties[] = {" must ",     " shall ", " should ", " ought ",
+                                     " required ", " need ",  NULL};
+static const char *const conditions[] = {" if ",   " unless ",    " provided ", " except ",
+                                         " only ", " otherwise ", NULL};
 
 static bool holds_any(const char *folded, const char *const *words)
 {

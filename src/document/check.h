@@ -24,16 +24,16 @@ struct checker {      /* zero-initialised storage is ready for check_load */
     const char *text; /* of the window; borrowed */
     size_t length;
     struct word_set stems, exact, figures, runs; /* runs: six words in a row */
-    struct word_set instruction;        /* runs of six words of the instruction */
+    struct word_set instruction;                 /* runs of six words of the instruction */
 };
 
 /* What sentences are checked against from now on. false: no memory. */
 bool check_load(struct checker *checker, const char *text, size_t length, const char *instruction);
 enum check_verdict check_sentence(const struct checker *checker, const char *sentence, size_t length,
                                   float *ret_support);
-/* Whether a claim may rest on this stretch of text: seven in ten of its content words are there, and it denies,
- * permits, demands and leaves conditions out only as the text does. Words from all over a window make sentences
- * that nobody wrote. */
+/* Whether a claim may rest on this stretch of text: seven in ten of its content words are there, and it
+ * denies, permits, demands and leaves conditions out only as the text does. Words from all over a window make
+ * sentences that nobody wrote. */
 bool check_rests_on(const char *text, size_t length, const char *claim, size_t claim_length);
 /* Whether the sentence stands in the text word for word (blanks and case aside). */
 bool check_is_quoted(const struct checker *checker, const char *sentence, size_t length);

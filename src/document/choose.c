@@ -12,7 +12,7 @@
 enum {
     LEAST_PART = 30, /* words of a file's part */
     MOST_PART = 120,
-    HEARD = 25,      /* words a file gets where all are heard; with less, the weightiest speak */
+    HEARD = 25,       /* words a file gets where all are heard; with less, the weightiest speak */
     LEAST_WORDS = 20, /* of a summary of a short text */
     KEY_WORDS = 12,   /* of the answer for each key sentence to choose from */
     MOST_KEYS = 6,
@@ -82,9 +82,8 @@ static ll_status gather(struct summary_job *job, struct claim_list *all)
     const struct ll_summary *s = job->summary;
     bool with_keys = job->llm && !job->plan->language;
     for (size_t n = 0; n < s->node_count; n++)
-        if (!add_all(all, &s->nodes[n].claims) ||
-            (with_keys && !job->plan->windows.items[n].quoted &&
-             !add_key_sentences(job, n, &s->nodes[n].claims, all)))
+        if (!add_all(all, &s->nodes[n].claims) || (with_keys && !job->plan->windows.items[n].quoted &&
+                                                   !add_key_sentences(job, n, &s->nodes[n].claims, all)))
             return error_nomem(job->error, "summary", s->node_count * sizeof *all->items);
     order(all);
     prefer_generated(all);
@@ -113,8 +112,8 @@ static bool is_log(const struct doc_file *file)
 
 /* ---- one file ---------------------------------------------------------------------------------- */
 
-static ll_status choose_of_file(struct summary_job *job, const struct claim_list *all, size_t file, size_t words,
-                                bool *chosen)
+static ll_status choose_of_file(struct summary_job *job, const struct claim_list *all, size_t file,
+                                size_t words, bool *chosen)
 {
     const struct doc_file *f = &job->document->files[file];
     struct select_wish wish = {f->first, file_end(job->document, file), words, is_log(f)};
@@ -160,7 +159,8 @@ static ll_status add_part(struct summary_job *job, const struct claim_list *all,
 
 /* Each file gets half of an equal share of the words and half of one by its length, so that a short letter
  * beside a long report is heard, too. */
-static ll_status share_words(struct summary_job *job, const struct claim_list *all, size_t words, bool *chosen)
+static ll_status share_words(struct summary_job *job, const struct claim_list *all, size_t words,
+                             bool *chosen)
 {
     const struct ll_document *d = job->document;
     for (size_t f = 0; f < d->file_count; f++) {
@@ -171,7 +171,8 @@ static ll_status share_words(struct summary_job *job, const struct claim_list *a
     return LL_OK;
 }
 
-/* Too many files for each to be heard: the best sentence of the longest ones, as many as there is room for. */
+/* Too many files for each to be heard: the best sentence of the longest ones, as many as there is room for.
+ */
 static void let_weightiest_speak(const struct ll_document *d, const struct claim_list *all, size_t words,
                                  bool *chosen)
 {
@@ -184,8 +185,9 @@ static void let_weightiest_speak(const struct ll_document *d, const struct claim
             const struct doc_file *f = document_file(d, c->first);
             bool heard = false;
             for (size_t k = 0; k < all->count && !heard; k++)
-                heard = chosen[k] && (document_file(d, all->items[k].first) == f ||
-                                      claim_repeats(all->items[k].text, all->items[k].length, c->text, c->length));
+                heard = chosen[k] &&
+                        (document_file(d, all->items[k].first) == f ||
+                         claim_repeats(all->items[k].text, all->items[k].length, c->text, c->length));
             double weight = (double)c->score * log(2.0 + (double)(f->last - f->first));
             if (!heard && weight > best_weight && (used + c->words <= words || !any)) {
                 best = i;
@@ -199,7 +201,8 @@ static void let_weightiest_speak(const struct ll_document *d, const struct claim
     }
 }
 
-static ll_status fuse_parts(struct summary_job *job, size_t first_part, bool *chosen, struct claim_list *parts)
+static ll_status fuse_parts(struct summary_job *job, size_t first_part, bool *chosen,
+                            struct claim_list *parts)
 {
     struct ll_summary *s = job->summary;
     const struct ll_document *d = job->document;

@@ -5,8 +5,8 @@
 
 #include "document/summary.h"
 
-/* Fills the summary's answer from the nodes of its windows. Of several files each gets a node of its own above its
- * windows, and the answer is chosen from those. */
+/* Fills the summary's answer from the nodes of its windows. Of several files each gets a node of its own
+ * above its windows, and the answer is chosen from those. */
 ll_status choose_answer(struct summary_job *job);
 
 #endif

@@ -29,7 +29,8 @@ static bool begins(const struct line *line, const char *mark)
     return line->length >= n && memcmp(line->text, mark, n) == 0;
 }
 
-/* Bytes of the mark of a line that is comment from its beginning: "// ", "# ", "-- ", ";; "; 0: it is none. */
+/* Bytes of the mark of a line that is comment from its beginning: "// ", "# ", "-- ", ";; "; 0: it is none.
+ */
 static size_t line_mark(const struct line *line)
 {
     static const char *const marks[] = {"//", "#", "--", ";;", "'''"};

@@ -1,8 +1,8 @@
 /* What source code says of itself: its comments and documentation strings.
  * SPDX-License-Identifier: Apache-2.0
  *
- * No grammar of any language: lines that begin with a comment mark, and what stands between triple quotes at the
- * beginning of a line. What follows code on its own line is passed by. */
+ * No grammar of any language: lines that begin with a comment mark, and what stands between triple quotes at
+ * the beginning of a line. What follows code on its own line is passed by. */
 #ifndef DOCUMENT_COMMENT_H
 #define DOCUMENT_COMMENT_H
 

@@ -37,15 +37,15 @@ struct listing {
 static const struct {
     const char *name;
     double value;
-} units[] = {{"zero", 0},        {"one", 1},         {"two", 2},         {"three", 3},      {"four", 4},
-             {"five", 5},        {"six", 6},         {"seven", 7},       {"eight", 8},      {"nine", 9},
-             {"ten", 10},        {"eleven", 11},     {"twelve", 12},     {"thirteen", 13},  {"fourteen", 14},
-             {"fifteen", 15},    {"sixteen", 16},    {"seventeen", 17},  {"eighteen", 18},  {"nineteen", 19},
-             {"twenty", 20},     {"thirty", 30},     {"forty", 40},      {"fifty", 50},     {"sixty", 60},
-             {"seventy", 70},    {"eighty", 80},     {"ninety", 90},     {"third", 3},      {"fourth", 4},
-             {"fifth", 5},       {"sixth", 6},       {"seventh", 7},     {"eighth", 8},     {"ninth", 9},
-             {"tenth", 10},      {"eleventh", 11},   {"twelfth", 12},    {"thirteenth", 13}, {"fifteenth", 15},
-             {"twentieth", 20},  {"thirtieth", 30}},
+} units[] = {{"zero", 0},       {"one", 1},       {"two", 2},        {"three", 3},       {"four", 4},
+             {"five", 5},       {"six", 6},       {"seven", 7},      {"eight", 8},       {"nine", 9},
+             {"ten", 10},       {"eleven", 11},   {"twelve", 12},    {"thirteen", 13},   {"fourteen", 14},
+             {"fifteen", 15},   {"sixteen", 16},  {"seventeen", 17}, {"eighteen", 18},   {"nineteen", 19},
+             {"twenty", 20},    {"thirty", 30},   {"forty", 40},     {"fifty", 50},      {"sixty", 60},
+             {"seventy", 70},   {"eighty", 80},   {"ninety", 90},    {"third", 3},       {"fourth", 4},
+             {"fifth", 5},      {"sixth", 6},     {"seventh", 7},    {"eighth", 8},      {"ninth", 9},
+             {"tenth", 10},     {"eleventh", 11}, {"twelfth", 12},   {"thirteenth", 13}, {"fifteenth", 15},
+             {"twentieth", 20}, {"thirtieth", 30}},
   scales[] = {{"dozen", 12}, {"hundred", 100}, {"thousand", 1e3}, {"million", 1e6}, {"billion", 1e9}};
 
 static struct part part_of(const char *word, size_t length)
@@ -85,17 +85,19 @@ static void close_pending(struct listing *l)
 {
     struct pending *p = &l->pending;
     if (p->open)
-        put(l, p->first, p->last, p->word, key_of(p->total + p->current), !p->digits && p->parts == 1 && p->current == 1);
+        put(l, p->first, p->last, p->word, key_of(p->total + p->current),
+            !p->digits && p->parts == 1 && p->current == 1);
     *p = (struct pending){0};
 }
 
 static void begin(struct pending *p, const struct word *word, size_t index, double value)
 {
-    *p = (struct pending){.open = true, .first = word->first, .last = word->last, .word = index,
-                          .parts = 1, .current = value};
+    *p = (struct pending){
+        .open = true, .first = word->first, .last = word->last, .word = index, .parts = 1, .current = value};
 }
 
-/* Whether the word goes on with the number: "forty" and "two", "hundred" and "five", "nineteen" and "eighty". */
+/* Whether the word goes on with the number: "forty" and "two", "hundred" and "five", "nineteen" and "eighty".
+ */
 static bool takes_unit(const struct pending *p, double value)
 {
     double rest = p->current - 100 * (double)(long)(p->current / 100);
@@ -109,8 +111,8 @@ static bool takes_unit(const struct pending *p, double value)
 static void add_unit(struct listing *l, const struct word *word, size_t index, double value)
 {
     struct pending *p = &l->pending;
-    bool year = p->open && !p->digits && !p->scaled && p->parts == 1 && p->current >= 11 && p->current <= 20 && value >= 10 &&
-                value < 100;
+    bool year = p->open && !p->digits && !p->scaled && p->parts == 1 && p->current >= 11 &&
+                p->current <= 20 && value >= 10 && value < 100;
     if (year) {
         p->current = p->current * 100 + value;
     } else if (takes_unit(p, value)) {

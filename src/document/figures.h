@@ -14,8 +14,8 @@ struct figure {
     bool weak;          /* a lone "one": as often a pronoun as a number */
 };
 
-/* Numbers in their order, at most `most`; returns how many there are, which may be more. A time ("6:30") is one
- * number; of "1-64" and "SHA256" each run of digits is one. Number words are English. */
+/* Numbers in their order, at most `most`; returns how many there are, which may be more. A time ("6:30") is
+ * one number; of "1-64" and "SHA256" each run of digits is one. Number words are English. */
 size_t figures_list(const char *text, size_t length, struct figure *out, size_t most);
 
 #endif

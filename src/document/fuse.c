@@ -109,10 +109,12 @@ static size_t shared_words(const struct word_set *words, const struct claim *cla
     return shared;
 }
 
-static bool is_borne(const struct ll_document *d, const struct claim *child, const char *sentence, size_t length)
+static bool is_borne(const struct ll_document *d, const struct claim *child, const char *sentence,
+                     size_t length)
 {
     size_t first, last;
-    return proof_holds(d->text.text + child->first, child->last - child->first, sentence, length, &first, &last);
+    return proof_holds(d->text.text + child->first, child->last - child->first, sentence, length, &first,
+                       &last);
 }
 
 /* The place of a merged sentence is that of the child sentence it shares most words with; one that holds its
@@ -151,8 +153,7 @@ static ll_status collect(void *context, const char *sentence, size_t length, flo
 {
     struct merging *m = context;
     bool borne;
-    const struct claim *origin =
-        origin_of(m->fusion->job->document, sentence, length, m->children, &borne);
+    const struct claim *origin = origin_of(m->fusion->job->document, sentence, length, m->children, &borne);
     for (size_t i = 0; i < m->out->count; i++)
         if (claim_repeats(m->out->items[i].text, m->out->items[i].length, sentence, length))
             return LL_OK;

@@ -22,8 +22,8 @@ static void *extend(void **items, size_t *capacity, size_t *count, size_t more, 
     return first;
 }
 
-#define EXTEND(document, name, from)                                                                                 \
-    extend((void **)&(document)->name##s, &(document)->name##_capacity, &(document)->name##_count,                   \
+#define EXTEND(document, name, from)                                                                         \
+    extend((void **)&(document)->name##s, &(document)->name##_capacity, &(document)->name##_count,           \
            (from)->name##_count, sizeof *(document)->name##s)
 
 static bool add_files(struct ll_document *d, const struct ll_document *from, const struct shift *by)
@@ -82,7 +82,10 @@ static bool add_places(struct ll_document *d, const struct ll_document *from, co
         pages[i] = from->pages[i] + by->text;
     if (origins && from->origin_count)
         memcpy(origins, from->origins, from->origin_count * sizeof *origins);
-    return (pages || !from->page_count) && (origins || !from->origin_count);
+    struct reading_part *parts = EXTEND(d, part, from);
+    for (size_t i = 0; parts && i < from->part_count; i++)
+        parts[i] = (struct reading_part){from->parts[i].text + by->text, from->parts[i].name + by->titles};
+    return (pages || !from->page_count) && (origins || !from->origin_count) && (parts || !from->part_count);
 }
 
 static bool add(struct ll_document *d, const struct ll_document *from)
@@ -108,7 +111,8 @@ static bool add(struct ll_document *d, const struct ll_document *from)
            add_places(d, from, &by) && !d->text.failed && !d->titles.failed;
 }
 
-ll_status ll_document_join(const ll_document *const *documents, size_t count, ll_document **ret, ll_error *error)
+ll_status ll_document_join(const ll_document *const *documents, size_t count, ll_document **ret,
+                           ll_error *error)
 {
     if (count == 0)
         return error_set(error, LL_ARGUMENT, "document", "no document was named");

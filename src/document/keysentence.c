@@ -91,10 +91,24 @@ static bool is_item(const char *text, size_t marker)
     return marker > 0;
 }
 
+/* "-x", "--width=N": how often a manual's options stand in a text; lists of them say nothing of their
+ * program. */
+static size_t count_options(const char *text, size_t length)
+{
+    size_t count = 0;
+    for (size_t i = 0; i + 1 < length; i++) {
+        bool begins = i == 0 || strchr(" \t\n[|,(", text[i - 1]) != NULL;
+        char next = text[i + 1] == '-' && i + 2 < length ? text[i + 2] : text[i + 1];
+        count += begins && text[i] == '-' && ((next | 0x20) >= 'a' && (next | 0x20) <= 'z');
+    }
+    return count;
+}
+
 double keysentence_score(const struct terms *terms, const char *text, size_t length)
 {
     size_t marker = sentence_marker(text, length);
     bool item = is_item(text, marker);
+    size_t options = count_options(text, length);
     text += marker;
     length -= marker;
     struct shape shape = measure(terms, text, length);
@@ -109,6 +123,7 @@ double keysentence_score(const struct terms *terms, const char *text, size_t len
         score *= 0.4;
     if (item)
         score *= 0.4;
+    score /= 1.0 + 3.0 * (double)options;
     if (keysentence_is_boilerplate(text, length))
         score *= 0.1;
     unsigned char first = (unsigned char)text[0];

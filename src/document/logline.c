@@ -50,7 +50,8 @@ static bool holds_word(const char *line, size_t length, const char *word)
 {
     size_t n = strlen(word);
     for (size_t i = 0; i + n <= length; i++)
-        if ((line[i] | 0x20) == word[0] && strncasecmp(line + i, word, n) == 0 && (i == 0 || !is_word(line[i - 1])))
+        if ((line[i] | 0x20) == word[0] && strncasecmp(line + i, word, n) == 0 &&
+            (i == 0 || !is_word(line[i - 1])))
             return true;
     return false;
 }
@@ -60,12 +61,13 @@ static enum severity severity_of(const char *line, size_t length)
     static const struct {
         const char *word;
         enum severity severity;
-    } words[] = {{"fatal", SEVERITY_FATAL},       {"panic", SEVERITY_FATAL},       {"critical", SEVERITY_FATAL},
-                 {"emerg", SEVERITY_FATAL},       {"segfault", SEVERITY_FATAL},    {"crash", SEVERITY_FATAL},
-                 {"out of memory", SEVERITY_FATAL}, {"error", SEVERITY_ERROR},     {"exception", SEVERITY_ERROR},
-                 {"traceback", SEVERITY_ERROR},   {"severe", SEVERITY_ERROR},      {"fail", SEVERITY_ERROR},
-                 {"warn", SEVERITY_WARNING},      {"denied", SEVERITY_WARNING},    {"refused", SEVERITY_WARNING},
-                 {"timeout", SEVERITY_WARNING},   {"timed out", SEVERITY_WARNING}, {"invalid", SEVERITY_WARNING}};
+    } words[] = {
+        {"fatal", SEVERITY_FATAL},         {"panic", SEVERITY_FATAL},       {"critical", SEVERITY_FATAL},
+        {"emerg", SEVERITY_FATAL},         {"segfault", SEVERITY_FATAL},    {"crash", SEVERITY_FATAL},
+        {"out of memory", SEVERITY_FATAL}, {"error", SEVERITY_ERROR},       {"exception", SEVERITY_ERROR},
+        {"traceback", SEVERITY_ERROR},     {"severe", SEVERITY_ERROR},      {"fail", SEVERITY_ERROR},
+        {"warn", SEVERITY_WARNING},        {"denied", SEVERITY_WARNING},    {"refused", SEVERITY_WARNING},
+        {"timeout", SEVERITY_WARNING},     {"timed out", SEVERITY_WARNING}, {"invalid", SEVERITY_WARNING}};
     static const char *const calm[] = {"info", "debug", "trace", "notice"};
     size_t look = length < LOOK ? length : LOOK;
     enum severity severity = SEVERITY_NONE;
@@ -201,8 +203,8 @@ static void put_census(const struct census *c, struct strbuf *out)
     if (of[SEVERITY_FATAL] + of[SEVERITY_ERROR] + of[SEVERITY_WARNING] == 0)
         strbuf_puts(out, "none speaks of trouble");
     const char *between = "";
-    static const char *const one[] = {"", "warning", "error", "fatal"}, *const many[] = {"", "warnings", "errors",
-                                                                                        "fatal"};
+    static const char *const one[] = {"", "warning", "error", "fatal"}, *const many[] = {"", "warnings",
+                                                                                         "errors", "fatal"};
     for (int s = SEVERITY_FATAL; s > SEVERITY_NONE; s--)
         if (of[s]) {
             strbuf_puts(out, between);

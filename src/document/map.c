@@ -62,10 +62,8 @@ ll_status map_run(struct summary_job *job, const struct prompt *prompt, struct m
     job->calls.on_done = on_done;
     job->calls.on_step = on_step;
     job->calls.user = &state;
-    if (status == LL_OK && done == 0)
-        summary_report(job, phase, 0, total, 0);
     if (status == LL_OK)
-        summary_report(job, state.phase, state.done, state.total); /* the first windows may take long */
+        summary_report(job, phase, done, total, 0); /* the first windows may take long */
     if (status == LL_OK)
         status = calls_run(&job->calls, items, count, max_tokens);
     for (size_t i = 0; i < count; i++) {
@@ -219,7 +217,8 @@ static size_t count_asked(const ll_plan *plan)
     return asked;
 }
 
-/* Windows [first, first + count): those that the model reads run together, then each gets its node, in order. */
+/* Windows [first, first + count): those that the model reads run together, then each gets its node, in order.
+ */
 static ll_status map_group(struct summary_job *job, const struct prompt *prompt, const char *instruction,
                            size_t first, size_t count, size_t *done, struct map_task *tasks,
                            struct checker *checker)

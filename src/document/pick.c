@@ -1,4 +1,4 @@
-/* The best quotations of a window, by the kind of its file: sentences of prose, lines of logs, words of comments.
+/* The best quotations of a window: sentences of prose, lines of logs, words of comments.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "document/pick.h"
 
@@ -16,8 +16,8 @@ static const double opening_comment = 3.0, focused_line = 8.0, counted_score = 3
 
 bool pick_is_of_lines(const struct doc_file *file)
 {
-    return file->kind == KIND_LOG || file->kind == KIND_TABLE || file->kind == KIND_CODE || file->kind == KIND_JSON ||
-           file->kind == KIND_JSONL;
+    return file->kind == KIND_LOG || file->kind == KIND_TABLE || file->kind == KIND_CODE ||
+           file->kind == KIND_JSON || file->kind == KIND_JSONL;
 }
 
 /* ---- the best few ------------------------------------------------------------------------------ */
@@ -68,16 +68,18 @@ static void sort_by_place(struct picks *p)
 
 /* ---- logs -------------------------------------------------------------------------------------- */
 
-static bool pick_log(const struct ll_document *d, const struct terms *terms, const struct window *w, size_t index,
-                     struct claim_list *out)
+static bool pick_log(const struct ll_document *d, const struct terms *terms, const struct window *w,
+                     size_t index, struct claim_list *out)
 {
     struct picks picks = {.most = MOST_LOG_LINES};
-    for (size_t i = document_sentence(d, w->first); i < d->sentence_count && d->sentences[i].first < w->last; i++) {
+    for (size_t i = document_sentence(d, w->first); i < d->sentence_count && d->sentences[i].first < w->last;
+         i++) {
         const struct doc_sentence *s = &d->sentences[i];
         const char *text = d->text.text + s->first;
         struct logline line;
         logline_read(text, s->last - s->first, &line);
-        double score = logline_score(&line) * (1.0 + focused_line * (double)terms_focus(terms, text, s->last - s->first));
+        double score = logline_score(&line) *
+                       (1.0 + focused_line * (double)terms_focus(terms, text, s->last - s->first));
         keep(&picks, (struct pick){s->first, s->last, 0, 0, score, line.shape});
     }
     sort_by_place(&picks);
@@ -113,8 +115,9 @@ static bool is_legal_notice(const char *text, size_t length)
 }
 
 /* The first sentence of a comment stands for it: the rest is detail. */
-static void weigh_comment(const struct ll_document *d, const struct terms *terms, const struct comment *comment,
-                          size_t base, bool opening, struct strbuf *scratch, struct picks *picks)
+static void weigh_comment(const struct ll_document *d, const struct terms *terms,
+                          const struct comment *comment, size_t base, bool opening, struct strbuf *scratch,
+                          struct picks *picks)
 {
     size_t start = scratch->length;
     comment_text(d->text.text + base, comment, scratch);
@@ -135,8 +138,8 @@ static void weigh_comment(const struct ll_document *d, const struct terms *terms
     keep(picks, (struct pick){base + comment->first, base + comment->last, start, length, score, 0});
 }
 
-static bool pick_code(const struct ll_document *d, const struct terms *terms, const struct window *w, size_t index,
-                      size_t most, struct claim_list *out)
+static bool pick_code(const struct ll_document *d, const struct terms *terms, const struct window *w,
+                      size_t index, size_t most, struct claim_list *out)
 {
     struct strbuf scratch = {0};
     struct picks picks = {.most = most < MOST_COMMENTS ? most : MOST_COMMENTS};
@@ -216,7 +219,8 @@ bool pick_claims(const struct ll_document *d, const struct terms *terms, const s
     return true;
 }
 
-bool pick_counted(const struct ll_document *d, const struct doc_file *file, size_t index, struct claim_list *out)
+bool pick_counted(const struct ll_document *d, const struct doc_file *file, size_t index,
+                  struct claim_list *out)
 {
     struct strbuf text = {0};
     struct claim claim = {.window = index,

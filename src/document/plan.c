@@ -197,8 +197,9 @@ static size_t leave_out_lines(const struct planner *p)
     return asked;
 }
 
-/* Also a short text is read so: asked for the whole of one, a small model writes a thin and partly wrong sentence
- * where key sentences beside its own give the length that was asked for (measured; docs/benchmarks/documents.md). */
+/* Also a short text is read so: asked for the whole of one, a small model writes a thin and partly wrong
+ * sentence where key sentences beside its own give the length that was asked for (measured;
+ * docs/benchmarks/documents.md). */
 static ll_status choose_small(struct planner *p)
 {
     struct ll_plan *plan = p->plan;
@@ -208,9 +209,9 @@ static ll_status choose_small(struct planner *p)
     plan->info.calls = asked;
     if (asked == 0) {
         plan->info.method = LL_METHOD_EXTRACTIVE;
-        strbuf_puts(&plan->reason,
-                    "logs, tables and code say what they say: their lines are quoted and counted, and a model of this "
-                    "size has nothing to add");
+        strbuf_puts(&plan->reason, "logs, tables and code say what they say: their lines are quoted and "
+                                   "counted, and a model of this "
+                                   "size has nothing to add");
         return plan_extractive(p);
     }
     strbuf_printf(
@@ -293,7 +294,9 @@ static void add_totals(struct planner *p)
         if (!plan->windows.items[i].quoted)
             info->prompt_tokens += plan->windows.items[i].tokens + p->part_overhead + BUDGET_GUARD;
     if (plan->needs_model) {
-        size_t width = info->method == LL_METHOD_REFINE ? 1 : info->calls < BATCH_WIDTH ? info->calls : BATCH_WIDTH;
+        size_t width = info->method == LL_METHOD_REFINE ? 1
+                       : info->calls < BATCH_WIDTH      ? info->calls
+                                                        : BATCH_WIDTH;
         info->memory_bytes = p->llm->cache_bytes(p->llm->self, info->context, width, LL_F16);
     }
     info->answer_tokens = (uint64_t)info->calls * info->part_tokens;

@@ -154,7 +154,8 @@ static bool says_number(const struct reading_of *source, const struct reading_of
 /* "She", "it": somebody named before is meant. */
 static bool points_back(const char *text, size_t length)
 {
-    static const char *const pronouns[] = {"he", "she", "it", "they", "his", "her", "its", "their", "him", "them"};
+    static const char *const pronouns[] = {"he",  "she", "it",    "they", "his",
+                                           "her", "its", "their", "him",  "them"};
     struct words walk = words_of(text, length);
     struct word word;
     while (words_next(&walk, &word))
@@ -177,8 +178,8 @@ static bool text_holds(const char *text, size_t length, const struct word *word)
 
 /* ---- a cited text ----------------------------------------------------------------------------- */
 
-bool proof_holds(const char *text, size_t text_length, const char *claim_text, size_t length, size_t *ret_first,
-                 size_t *ret_last)
+bool proof_holds(const char *text, size_t text_length, const char *claim_text, size_t length,
+                 size_t *ret_first, size_t *ret_last)
 {
     struct reading_of claim, source;
     take_apart(claim_text, length, &claim);
@@ -223,7 +224,8 @@ static bool cite(struct proving *p, const struct doc_sentence *s)
     struct proof *proof = p->proof;
     if (s->first >= proof->first && s->last <= proof->last)
         return true;
-    if (sentences_between(p->document, s->first, s->first < proof->first ? proof->first : proof->last - 1) > REACH)
+    if (sentences_between(p->document, s->first, s->first < proof->first ? proof->first : proof->last - 1) >
+        REACH)
         return false;
     proof->first = s->first < proof->first ? s->first : proof->first;
     proof->last = s->last > proof->last ? s->last : proof->last;
@@ -233,7 +235,8 @@ static bool cite(struct proving *p, const struct doc_sentence *s)
 static bool prove_number(struct proving *p, const struct figure *figure)
 {
     const struct ll_document *d = p->document;
-    for (size_t i = document_sentence(d, p->first); i < d->sentence_count && d->sentences[i].first < p->last; i++) {
+    for (size_t i = document_sentence(d, p->first); i < d->sentence_count && d->sentences[i].first < p->last;
+         i++) {
         const struct doc_sentence *s = &d->sentences[i];
         struct reading_of source;
         take_apart(d->text.text + s->first, s->last - s->first, &source);
@@ -243,7 +246,8 @@ static bool prove_number(struct proving *p, const struct figure *figure)
     return false;
 }
 
-/* Share of the telling words around a name that stand in a sentence; names and numbers are looked for on their own. */
+/* Share of the telling words around a name that stand in a sentence; names and numbers are looked for on
+ * their own. */
 static bool says_rest(const struct reading_of *source, const struct reading_of *claim, size_t name)
 {
     size_t first, last, content = 0, found = 0;
@@ -279,7 +283,8 @@ static bool prove_name(struct proving *p, size_t w)
 {
     const struct ll_document *d = p->document;
     const struct word *name = &p->claim->words[w];
-    for (size_t i = document_sentence(d, p->first); i < d->sentence_count && d->sentences[i].first < p->last; i++) {
+    for (size_t i = document_sentence(d, p->first); i < d->sentence_count && d->sentences[i].first < p->last;
+         i++) {
         const struct doc_sentence *s = &d->sentences[i];
         const char *text = d->text.text + s->first;
         size_t length = s->last - s->first, before;
@@ -319,8 +324,8 @@ static bool stands_in_path(const struct ll_document *d, size_t byte, const struc
     return found;
 }
 
-void proof_find(const struct ll_document *document, size_t first, size_t last, const char *claim_text, size_t length,
-                bool translated, struct proof *ret)
+void proof_find(const struct ll_document *document, size_t first, size_t last, const char *claim_text,
+                size_t length, bool translated, struct proof *ret)
 {
     struct reading_of claim;
     struct proving p = {document, first, last, &claim, translated, ret};

@@ -13,12 +13,13 @@ struct proof {
     size_t absent_first, absent_last; /* the first one that does not, in bytes of the claim */
 };
 
-/* Finds what a claim made of [first, last) of the document rests on and looks for its numbers and names there. A
- * number counts only in a sentence that also holds three in four of the words of its clause, and stands there next
- * to the same words. A name may stand up to two sentences before when the sentence cited says "he" or "it".
- * translated: the claim is in another language than the text; words around a number are then not compared. */
-void proof_find(const struct ll_document *document, size_t first, size_t last, const char *claim, size_t length,
-                bool translated, struct proof *ret);
+/* Finds what a claim made of [first, last) of the document rests on and looks for its numbers and names
+ * there. A number counts only in a sentence that also holds three in four of the words of its clause, and
+ * stands there next to the same words. A name may stand up to two sentences before when the sentence cited
+ * says "he" or "it". translated: the claim is in another language than the text; words around a number are
+ * then not compared. */
+void proof_find(const struct ll_document *document, size_t first, size_t last, const char *claim,
+                size_t length, bool translated, struct proof *ret);
 /* The same against a text that is cited as a whole. false: *ret_first and *ret_last are what is absent. */
 bool proof_holds(const char *text, size_t text_length, const char *claim, size_t length, size_t *ret_first,
                  size_t *ret_last);

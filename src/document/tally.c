@@ -96,10 +96,11 @@ static void put_column(struct strbuf *out, const char *text, const struct column
     }
 }
 
-static void put_table(struct strbuf *out, const char *text, size_t at, size_t end, const struct column *columns,
-                      size_t count, size_t all, size_t rows)
+static void put_table(struct strbuf *out, const char *text, size_t at, size_t end,
+                      const struct column *columns, size_t count, size_t all, size_t rows)
 {
-    strbuf_printf(out, "A table of %zu row%s and %zu column%s", rows, rows == 1 ? "" : "s", all, all == 1 ? "" : "s");
+    strbuf_printf(out, "A table of %zu row%s and %zu column%s", rows, rows == 1 ? "" : "s", all,
+                  all == 1 ? "" : "s");
     for (size_t i = 0; i < count && at <= end; i++) {
         const char *tab = memchr(text + at, '\t', end - at);
         size_t last = tab ? (size_t)(tab - text) : end;

@@ -286,7 +286,7 @@ static size_t rows_of(const struct step_part *parts, size_t count)
 {
     size_t rows = 0;
     for (size_t i = 0; i < count; i++)
-        rows += (size_t)parts[i].rows;
+        rows += (size_t)parts[i].count;
     return rows;
 }
 

@@ -131,11 +131,12 @@ static void a_line_knows_how_grave_it_is(void **state)
 static void code_is_told_by_its_comments(void **state)
 {
     (void)state;
-    const char *text = "/* Keeps the ledger of the glass works and prints its balance.\n"
-                       " * SPDX-License-Identifier: Apache-2.0 */\n#include <stdio.h>\n\n"
-                       "/* Adds one entry to the ledger. Never fails. */\nstatic void ledger_add(int coins)\n{\n"
-                       "    total += coins; /* not of a line of its own */\n}\n\n"
-                       "int main(void)\n{\n    ledger_add(3);\n    return 0;\n}\n";
+    const char *text =
+        "/* Keeps the ledger of the glass works and prints its balance.\n"
+        " * SPDX-License-Identifier: Apache-2.0 */\n#include <stdio.h>\n\n"
+        "/* Adds one entry to the ledger. Never fails. */\nstatic void ledger_add(int coins)\n{\n"
+        "    total += coins; /* not of a line of its own */\n}\n\n"
+        "int main(void)\n{\n    ledger_add(3);\n    return 0;\n}\n";
     ll_document *d = open_as(text, "code");
     ll_summary *summary = sum(d, 100, NULL);
     const char *said = ll_summary_text(summary, NULL);
@@ -153,11 +154,12 @@ static void code_is_told_by_its_comments(void **state)
 static void comments_are_found_in_many_languages(void **state)
 {
     (void)state;
-    static const char *const codes[] = {"x = 1\n# Counts the sheep\n# by night.\ny = 2\n",
-                                        "int x;\n// Counts the sheep\n// by night.\nint y;\n",
-                                        "int x;\n/* Counts the sheep\n * by night. */\nint y;\n",
-                                        "def f():\n    \"\"\"Counts the sheep\n    by night.\"\"\"\n    pass\n",
-                                        "#include <x>\n#define Y\n-- Counts the sheep\n-- by night.\n"};
+    static const char *const codes[] = {
+        "x = 1\n# Counts the sheep\n# by night.\ny = 2\n",
+        "int x;\n// Counts the sheep\n// by night.\nint y;\n",
+        "int x;\n/* Counts the sheep\n * by night. */\nint y;\n",
+        "def f():\n    \"\"\"Counts the sheep\n    by night.\"\"\"\n    pass\n",
+        "#include <x>\n#define Y\n-- Counts the sheep\n-- by night.\n"};
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
         struct comment comment;
         struct strbuf words = {0};
@@ -180,9 +182,10 @@ static void a_table_is_told_by_its_columns(void **state)
         strbuf_printf(&text, "2026-01-%02zu,%s,%zu.5\n", 1 + i % 28, i % 2 ? "north" : "south", 3 + i);
     ll_document *d = open_as(strbuf_text(&text), "table");
     ll_summary *summary = sum(d, 200, NULL);
-    assert_string_equal(ll_summary_text(summary, NULL),
-                        "A table of 60 rows and 3 columns; date with 28 different values; region: south, north; price "
-                        "from 3.5 to 62.5.");
+    assert_string_equal(
+        ll_summary_text(summary, NULL),
+        "A table of 60 rows and 3 columns; date with 28 different values; region: south, north; price "
+        "from 3.5 to 62.5.");
     ll_sentence s;
     assert_int_equal(ll_summary_get_sentence(summary, 0, &s), LL_OK);
     assert_true(s.counted && s.supported && !s.quoted);
@@ -211,6 +214,57 @@ static void a_small_model_is_not_asked_of_lines(void **state)
     mem_free(text);
 }
 
+/* ---- manuals and joined documents -------------------------------------------------------------- */
+
+static void a_manual_is_told_by_its_description_not_by_its_options(void **state)
+{
+    (void)state;
+    struct strbuf text = {0};
+    strbuf_puts(
+        &text,
+        "NAME\n\nfold - wraps each line of its input to fit a width\n\nDESCRIPTION\n\nThe program reads "
+        "every file and breaks long lines so that each line fits the width. It writes the result to "
+        "its standard output.\n\nOPTIONS\n\n");
+    for (char c = 'a'; c <= 'z'; c++)
+        strbuf_printf(&text, "-%c, --%cine=WIDTH, --file-%c use WIDTH columns for each line of the file.\n\n",
+                      c, c, c);
+    ll_document *d = open_as(strbuf_text(&text), "text");
+    ll_summary *summary = sum(d, 40, NULL);
+    assert_non_null(strstr(ll_summary_text(summary, NULL), "breaks long lines"));
+    assert_null(strstr(ll_summary_text(summary, NULL), "=WIDTH"));
+    ll_summary_free(summary);
+    ll_document_close(d);
+    strbuf_fini(&text);
+}
+
+static void joined_documents_keep_their_places(void **state)
+{
+    (void)state;
+    ll_document *parts[2] = {open_as("# One\n\nThe first text has a bell.\n", "markdown"),
+                             open_as("# Two\n\n## Deep\n\nThe second text has a drum.\n", "markdown")};
+    ll_document *joined = NULL;
+    ll_error error = {0};
+    ll_place place;
+    ll_document_info info;
+    assert_int_equal(ll_document_join((const ll_document *const *)parts, 2, &joined, &error), LL_OK);
+    ll_document_close(parts[0]);
+    ll_document_close(parts[1]);
+    const char *text = ll_document_text(joined, NULL), *drum = strstr(text, "The second");
+    assert_non_null(drum);
+    size_t first = (size_t)(drum - text);
+    assert_int_equal(ll_document_get_place(joined, first, first + 27, &place), LL_OK);
+    assert_int_equal(place.file, 1);
+    assert_true(place.in_file);
+    assert_int_equal(place.first_byte, 16);
+    assert_int_equal(place.last_byte, 43);
+    ll_document_get_info(joined, &info);
+    assert_int_equal(info.files, 2);
+    ll_summary *summary = sum(joined, 100, NULL);
+    assert_true(ll_summary_sentence_count(summary) >= 1);
+    ll_summary_free(summary);
+    ll_document_close(joined);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +275,8 @@ int main(void)
         cmocka_unit_test(comments_are_found_in_many_languages),
         cmocka_unit_test(a_table_is_told_by_its_columns),
         cmocka_unit_test(a_small_model_is_not_asked_of_lines),
+        cmocka_unit_test(a_manual_is_told_by_its_description_not_by_its_options),
+        cmocka_unit_test(joined_documents_keep_their_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,13 +21,20 @@ static void a_number_is_the_same_in_digits_and_in_words(void **state)
 {
     (void)state;
     static const char *const pairs[][2] = {
-        {"twelve", "12"},           {"Twenty-five", "25"},
-        {"twenty five", "25"},      {"one hundred", "100"},
-        {"two hundred and five", "205"}, {"three thousand four hundred", "3,400"},
-        {"3 million", "3,000,000"}, {"3.5 million", "3500000"},
-        {"nineteen eighty-four", "1984"}, {"a dozen", "12"},
-        {"the 3rd", "the third"},   {"1,200", "1200"},
-        {"07", "seven"},            {"two thousand", "2000"},
+        {"twelve", "12"},
+        {"Twenty-five", "25"},
+        {"twenty five", "25"},
+        {"one hundred", "100"},
+        {"two hundred and five", "205"},
+        {"three thousand four hundred", "3,400"},
+        {"3 million", "3,000,000"},
+        {"3.5 million", "3500000"},
+        {"nineteen eighty-four", "1984"},
+        {"a dozen", "12"},
+        {"the 3rd", "the third"},
+        {"1,200", "1200"},
+        {"07", "seven"},
+        {"two thousand", "2000"},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
         if (only_key(pairs[i][0]) != only_key(pairs[i][1]))
@@ -37,11 +44,12 @@ static void a_number_is_the_same_in_digits_and_in_words(void **state)
 static void random_numbers_are_known_in_words(void **state)
 {
     (void)state;
-    static const char *const small[] = {"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine",
-                                        "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen",
-                                        "seventeen", "eighteen", "nineteen"};
-    static const char *const tens[] = {"", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty",
-                                       "ninety"};
+    static const char *const small[] = {"zero",    "one",     "two",       "three",    "four",
+                                        "five",    "six",     "seven",     "eight",    "nine",
+                                        "ten",     "eleven",  "twelve",    "thirteen", "fourteen",
+                                        "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"};
+    static const char *const tens[] = {"",      "",      "twenty",  "thirty", "forty",
+                                       "fifty", "sixty", "seventy", "eighty", "ninety"};
     unit_seed();
     for (size_t round = 0; round < unit_rounds(400); round++) {
         size_t n = 20 + unit_below(9979), rest = n % 100;
@@ -54,8 +62,8 @@ static void random_numbers_are_known_in_words(void **state)
         if (rest && n >= 100 && unit_below(2))
             used += (size_t)snprintf(words + used, sizeof words - used, "and ");
         if (rest >= 20)
-            used += (size_t)snprintf(words + used, sizeof words - used, rest % 10 ? "%s-%s" : "%s", tens[rest / 10],
-                                     small[rest % 10]);
+            used += (size_t)snprintf(words + used, sizeof words - used, rest % 10 ? "%s-%s" : "%s",
+                                     tens[rest / 10], small[rest % 10]);
         else if (rest)
             snprintf(words + used, sizeof words - used, "%s", small[rest]);
         snprintf(digits, sizeof digits, "%zu", n);
@@ -81,9 +89,11 @@ static void different_numbers_stay_apart(void **state)
 /* ---- proof ------------------------------------------------------------------------------------ */
 
 static const char minutes[] =
-    "Present were Maria Lund, Peter Osei and twelve other members. The club decided to spend 340 pounds on a new "
+    "Present were Maria Lund, Peter Osei and twelve other members. The club decided to spend 340 pounds on a "
+    "new "
     "greenhouse. Peter Osei will order the glass from Brandt and Sons before 20 May.\n\n"
-    "Maria Lund reported that the plant sale brought in 812 pounds, which is 95 pounds more than last year. The money "
+    "Maria Lund reported that the plant sale brought in 812 pounds, which is 95 pounds more than last year. "
+    "The money "
     "goes to the school garden. She thanked the 40 workers of the bakery.\n";
 
 static bool borne(const char *claim, struct proof *ret)
@@ -110,7 +120,8 @@ static void a_claim_is_borne_out_by_the_sentences_it_cites(void **state)
     struct proof proof;
     for (size_t i = 0; i < sizeof true_ones / sizeof true_ones[0]; i++)
         if (!borne(true_ones[i], &proof))
-            fail_msg("“%s”: “%.*s” is not found", true_ones[i], (int)(proof.absent_last - proof.absent_first),
+            fail_msg("“%s”: “%.*s” is not found", true_ones[i],
+                     (int)(proof.absent_last - proof.absent_first),
                      true_ones[i] + proof.absent_first);
 }
 
