@@ -2,8 +2,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "document/figures.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -69,9 +67,10 @@ static struct part part_of(const char *word, size_t length)
 
 static uint64_t key_of(double value)
 {
-    char text[40];
-    int length = snprintf(text, sizeof text, "%.15g", value);
-    return hash_bytes(text, (size_t)length, 0x6E756D);
+    uint64_t bits;
+    value += 0.0; /* no negative zero */
+    memcpy(&bits, &value, sizeof bits);
+    return hash_bytes(&bits, sizeof bits, 0x6E756D);
 }
 
 static void put(struct listing *l, size_t first, size_t last, size_t word, uint64_t key, bool weak)

@@ -108,7 +108,7 @@ double keysentence_score(const struct terms *terms, const char *text, size_t len
 {
     size_t marker = sentence_marker(text, length);
     bool item = is_item(text, marker);
-    size_t options = count_options(text, length);
+    size_t options = count_options(text, length), said = terms_said(terms, text, length);
     text += marker;
     length -= marker;
     struct shape shape = measure(terms, text, length);
@@ -124,6 +124,8 @@ double keysentence_score(const struct terms *terms, const char *text, size_t len
     if (item)
         score *= 0.4;
     score /= 1.0 + 3.0 * (double)options;
+    if (said > 1) /* what is said again and again is a form of words */
+        score /= (double)said;
     if (keysentence_is_boilerplate(text, length))
         score *= 0.1;
     unsigned char first = (unsigned char)text[0];

@@ -2,11 +2,11 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "document/tally.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "readers/words.h"
 
 enum { MOST_COLUMNS = 24, SHOWN_VALUES = 6, LONGEST_VALUE = 24, LONGEST_NAME = 40 };
@@ -19,7 +19,6 @@ struct column {
     size_t shown_at[SHOWN_VALUES], shown_length[SHOWN_VALUES];
 };
 
-/* The decimal point is a point whatever the locale: the library demands LC_NUMERIC "C". */
 static bool read_number(const char *text, size_t length, double *ret)
 {
     char copy[LONGEST_VALUE + 1], *end;
@@ -27,7 +26,7 @@ static bool read_number(const char *text, size_t length, double *ret)
         return false;
     memcpy(copy, text, length);
     copy[length] = '\0';
-    *ret = strtod(copy, &end);
+    *ret = number_parse(copy, &end);
     return *end == '\0' && copy[strspn(copy, "+-.0123456789eE")] == '\0';
 }
 

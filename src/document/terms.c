@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 
+#define ONCE 0.15 /* of its weight has a word that comes once: it may be chance, or what matters */
+
 static struct term *slot_of(struct term *slots, size_t capacity, uint64_t hash)
 {
     size_t at = hash & (capacity - 1);
@@ -56,6 +58,17 @@ static bool learn_focus(struct terms *terms, const char *focus)
     return true;
 }
 
+/* Of its words in their order, as a key beside those of single words. */
+static uint64_t sentence_key(const char *text, size_t length)
+{
+    struct words walk = words_of(text, length);
+    struct word word;
+    uint64_t key = 0x73656E74;
+    while (words_next(&walk, &word))
+        key = (key ^ word.exact) * 0x9E3779B97F4A7C15u;
+    return key;
+}
+
 ll_status terms_count(const struct ll_document *d, const char *focus, const ll_run *run, struct terms *terms,
                       ll_error *error)
 {
@@ -69,6 +82,7 @@ ll_status terms_count(const struct ll_document *d, const char *focus, const ll_r
             return error_set(error, LL_CANCELLED, "summary", "the summary was cancelled");
         while (room && words_next(&walk, &word))
             room = word.common || add(terms, word.hash, (uint32_t)i);
+        room = room && add(terms, sentence_key(d->text.text + s->first, s->last - s->first), (uint32_t)i);
     }
     return room ? LL_OK : error_nomem(error, "summary", terms->capacity * sizeof *terms->slots);
 }
@@ -79,9 +93,10 @@ double terms_weight(const struct terms *terms, const struct word *word)
     if (word->common || !terms->capacity)
         return 0;
     const struct term *term = slot_of(terms->slots, terms->capacity, hash);
-    if (!term->hash || (term->count < 2 && terms->sentences > 8))
+    if (!term->hash)
         return 0;
-    return log(1.0 + term->count) * log(1.0 + (double)terms->sentences / (1.0 + term->sentences));
+    double weight = log(1.0 + term->count) * log(1.0 + (double)terms->sentences / (1.0 + term->sentences));
+    return term->count < 2 && terms->sentences > 8 ? weight * ONCE : weight;
 }
 
 static const struct term *find(const struct terms *terms, uint64_t hash)
@@ -93,6 +108,12 @@ double terms_rarity(const struct terms *terms, uint64_t hash)
 {
     const struct term *term = find(terms, hash);
     return log(1.0 + (double)terms->sentences / (1.0 + (term ? (double)term->sentences : 0.0)));
+}
+
+size_t terms_said(const struct terms *terms, const char *sentence, size_t length)
+{
+    const struct term *term = find(terms, sentence_key(sentence, length));
+    return term ? term->count : 0;
 }
 
 bool terms_holds(const struct terms *terms, uint64_t hash)

@@ -22,10 +22,13 @@ struct terms { /* zero-initialised storage is empty */
 /* Counts all words of all sentences. focus may be NULL. */
 ll_status terms_count(const struct ll_document *document, const char *focus, const ll_run *run,
                       struct terms *ret, ll_error *error);
-/* log(1 + count) · log(sentences / sentences with it): 0 for words seen once and for common words. */
+/* log(1 + count) · log(sentences / sentences with it): little for words seen once, 0 for common
+ * words. */
 double terms_weight(const struct terms *terms, const struct word *word);
 /* How rare a word is: log(1 + sentences / (1 + sentences with it)), also for words the document lacks. */
 double terms_rarity(const struct terms *terms, uint64_t hash);
+/* How often the document says exactly this sentence; 0: not at all. */
+size_t terms_said(const struct terms *terms, const char *sentence, size_t length);
 bool terms_holds(const struct terms *terms, uint64_t hash);
 /* How many different words of the reader's focus a text holds. */
 size_t terms_focus(const struct terms *terms, const char *text, size_t length);

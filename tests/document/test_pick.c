@@ -237,6 +237,25 @@ static void a_manual_is_told_by_its_description_not_by_its_options(void **state)
     strbuf_fini(&text);
 }
 
+static void what_is_said_once_goes_before_what_is_said_again_and_again(void **state)
+{
+    (void)state;
+    struct strbuf text = {0};
+    for (size_t i = 0; i < 40; i++) {
+        strbuf_puts(&text, "The committee met in the usual room and read the minutes. ");
+        strbuf_puts(&text, "Several letters on the matter were read aloud and put away again. ");
+        if (i == 23)
+            strbuf_puts(&text, "In 1975 Anna Kell rebuilt the harbour at a cost of 612 thousand crowns. ");
+        strbuf_puts(&text, "Members who had not seen the figures were given copies of them.\n\n");
+    }
+    ll_document *d = open_as(strbuf_text(&text), "text");
+    ll_summary *summary = sum(d, 60, NULL);
+    assert_non_null(strstr(ll_summary_text(summary, NULL), "612 thousand crowns"));
+    ll_summary_free(summary);
+    ll_document_close(d);
+    strbuf_fini(&text);
+}
+
 static void joined_documents_keep_their_places(void **state)
 {
     (void)state;
@@ -276,6 +295,7 @@ int main(void)
         cmocka_unit_test(a_table_is_told_by_its_columns),
         cmocka_unit_test(a_small_model_is_not_asked_of_lines),
         cmocka_unit_test(a_manual_is_told_by_its_description_not_by_its_options),
+        cmocka_unit_test(what_is_said_once_goes_before_what_is_said_again_and_again),
         cmocka_unit_test(joined_documents_keep_their_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
