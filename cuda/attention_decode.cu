@@ -14,6 +14,7 @@
 #include "cuda/reach.cuh"
 #include "cuda/softmax.cuh"
 #include "cuda/tile.cuh"
+#include "cuda/turn.cuh"
 
 namespace
 {
@@ -402,6 +403,61 @@ __device__ __forceinline__ void load_queries(const attention_call &call, const w
     __syncthreads();
 }
 
+// ---- rows that are not in place yet ----
+template <typename T> __device__ __forceinline__ T rounded_to(float x);
+template <> __device__ __forceinline__ __half rounded_to<__half>(float x)
+{
+    return __float2half_rn(x);
+}
+template <> __device__ __forceinline__ __nv_bfloat16 rounded_to<__nv_bfloat16>(float x)
+{
+    return __float2bfloat16_rn(x);
+}
+
+template <typename T, int THREADS>
+__device__ __forceinline__ void turn_queries(const attention_call &call, const work &work, T *q_tile,
+                                             int thread)
+{
+    rows_in in = {call.fresh.q, call.fresh.q_stride, call.fresh.in_type};
+    int64_t row = work.part.sequence.first_row;
+    turned value(in, row * in.stride + work.head(0) * HEAD_DIM, call.fresh.q_turn, row);
+#pragma unroll 4
+    for (int item = thread; item < work.rows * HEAD_DIM; item += THREADS) {
+        turned head = value;
+        head.begin += item / HEAD_DIM * HEAD_DIM;
+        q_tile[item / HEAD_DIM * ROW + item % HEAD_DIM] = rounded_to<T>(head(item % HEAD_DIM));
+    }
+    for (int item = work.rows * HEAD_DIM + thread; item < DECODE_ROWS * HEAD_DIM; item += THREADS)
+        q_tile[item / HEAD_DIM * ROW + item % HEAD_DIM] = T(0.0f);
+}
+
+// The sequence's new key and value into its last page; a page that is begun gets zeros behind them.
+template <typename T, int THREADS>
+__device__ __forceinline__ void place_key(const attention_call &call, const work &work, int thread)
+{
+    int key = work.part.sequence.start, page = work.pages[key / PAGE_KEYS];
+    if (page < 0)
+        return;
+    int64_t row = work.part.sequence.first_row;
+    rows_in k_in = {call.fresh.k, call.fresh.k_stride, call.fresh.in_type};
+    rows_in v_in = {call.fresh.v, call.fresh.v_stride, call.fresh.in_type};
+    turned k_value(k_in, row * k_in.stride + work.kv_head * HEAD_DIM, call.fresh.k_turn, row);
+    turned v_value(v_in, row * v_in.stride + work.kv_head * HEAD_DIM, place_turn{}, row);
+    int64_t head_page = static_cast<int64_t>(page) * call.kv_heads + work.kv_head;
+    T *k =
+        static_cast<T *>(const_cast<void *>(call.k)) + (head_page * PAGE_KEYS + key % PAGE_KEYS) * HEAD_DIM;
+    T *v =
+        static_cast<T *>(const_cast<void *>(call.v)) + (head_page * PAGE_KEYS + key % PAGE_KEYS) * HEAD_DIM;
+    for (int e = thread; e < HEAD_DIM; e += THREADS) {
+        float x = k_value(e), y = v_value(e);
+        k[e] = rounded_to<T>(x);
+        v[e] = rounded_to<T>(y);
+    }
+    if (key % PAGE_KEYS == 0)
+        for (int e = HEAD_DIM + thread; e < PAGE_KEYS * HEAD_DIM; e += THREADS)
+            k[e] = v[e] = T(0.0f);
+}
+
 // What a warp gathers over a granule.
 struct gathered {
     softmax state;
@@ -598,8 +654,12 @@ __global__ __launch_bounds__(WARPS * 32, 2) void decode(const __grid_constant__ 
     chain_release();
     if (work.part.granules == 0)
         return;
-    // The reach needs the queries; without it the keys are asked for first.
-    bool skipping = call.slopes && call.reach > 0.0f && call.k_norms;
+    // The reach needs the queries; without it the keys are asked for first, but for one that is not in place.
+    bool skipping = call.slopes && call.reach > 0.0f && call.k_norms, fresh = call.fresh.q;
+    if (fresh && work.part.granule + work.part.granules == work.part.all_granules) {
+        place_key<T, THREADS>(call, work, thread);
+        __syncthreads();
+    }
     if (skipping)
         load_queries<T, THREADS>(call, work, q_tile, thread);
     range range = keys_range<T>(call, work, q_tile, lane);
@@ -609,8 +669,12 @@ __global__ __launch_bounds__(WARPS * 32, 2) void decode(const __grid_constant__ 
     decoder<T, PACKED, WARPS, STAGES> decoder = {
         call, work, range, stages, packed, thread, lane, warp, {call, work, range, mine, lane, -1}};
     decoder.begin();
-    if (!skipping)
+    if (fresh) {
+        turn_queries<T, THREADS>(call, work, q_tile, thread);
+        __syncthreads();
+    } else if (!skipping) {
         load_queries<T, THREADS>(call, work, q_tile, thread);
+    }
     queries queries(shared_address(q_tile + fragment_a<HEAD_DIM>(lane)));
     rows2 rows(call, work, lane);
     for (int granule = work.part.granule; granule < work.part.granule + work.part.granules; granule++) {

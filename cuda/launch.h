@@ -46,6 +46,22 @@ struct attention_part {
     int32_t first_slot;              /* where their results begin in the scratch */
 };
 
+struct place_turn {     /* rotation; turns NULL: none */
+    const float *turns; /* [rows of the step][rotary_dim / 2] pairs of cosine, sine: place_turns() */
+    int rotary_dim;
+    bool adjacent; /* pairs (2i, 2i+1); else (i, i + rotary_dim/2) */
+};
+
+/* A decoding step's new rows, not yet in place: decode turns and rounds the queries itself and writes the key
+ * and the value of each sequence's only row into its page. Only when every sequence has one row, a group at
+ * most DECODE_ROWS heads, and the cache is of the queries' type and keeps no norms. */
+struct attention_fresh {
+    enum dtype in_type;    /* of q, k and v: F32, BF16 or F16 */
+    const void *q, *k, *v; /* [rows][heads · head_dim], strides in numbers; q NULL: all is in place already */
+    int64_t q_stride, k_stride, v_stride;
+    struct place_turn q_turn, k_turn;
+};
+
 struct attention_call {
     enum dtype dtype;      /* of q: DT_BF16 or DT_F16 */
     enum dtype out_type;   /* of out: DT_BF16 or DT_F16 */
@@ -69,6 +85,7 @@ struct attention_call {
     int tile_rows;      /* the plan's tile height: attention_tile_rows() */
     int heads_together; /* heads whose blocks run side by side, so that the L2 holds their keys */
 
+    struct attention_fresh fresh;       /* decode; then q is not used */
     const struct attention_part *parts; /* decode */
     int part_count;
     float *partial; /* scratch: slots · kv_heads results of attention_slot_floats() */

@@ -13,12 +13,6 @@ extern "C" {
  * first, [PAGE_KEYS][head_dim], then the scales, f16 [PAGE_KEYS][head_dim / 32]: the same size as 34-byte
  * blocks, but every row aligned. */
 
-struct place_turn {     /* rotation; turns NULL: none */
-    const float *turns; /* [rows of the step][rotary_dim / 2] pairs of cosine, sine: place_turns() */
-    int rotary_dim;
-    bool adjacent; /* pairs (2i, 2i+1); else (i, i + rotary_dim/2) */
-};
-
 struct place_call {
     enum dtype in_type;    /* of q, k and v: F32, BF16 or F16 */
     int heads;             /* of q; 0: no queries */

@@ -380,7 +380,28 @@ static size_t run_attention_alone(struct device *d, const struct op *op)
     return 1;
 }
 
-/* Rotations of q and k, the cache's rows, and attention: one launch for all that comes before attention. */
+/* Whether decode may put the rows in place itself; then *ret is its call. */
+static bool decodes_alone(const struct device *d, const struct op *op, const struct place_call *rows,
+                          struct attention_call *ret)
+{
+    *ret = attention_call_of(d, op);
+    if (ret->dtype == DT_F32 || ret->cache_type != ret->dtype || ret->k_norms || d->tables.max_rows != 1 ||
+        ret->heads / ret->kv_heads > DECODE_ROWS || step_plan_of(d, op)->counts.tiles > 0)
+        return false;
+    ret->fresh = (struct attention_fresh){.in_type = rows->in_type,
+                                          .q = rows->q,
+                                          .k = rows->k,
+                                          .v = rows->v,
+                                          .q_stride = rows->q_stride,
+                                          .k_stride = rows->k_stride,
+                                          .v_stride = rows->v_stride,
+                                          .q_turn = rows->q_turn,
+                                          .k_turn = rows->k_turn};
+    return true;
+}
+
+/* Rotations of q and k, the cache's rows, and attention: one launch for all that comes before attention, or
+ * none in a decoding step. */
 static size_t run_keys(struct device *d, size_t i)
 {
     const struct op *turns[2] = {at(d, i, OP_ROTARY), NULL};
@@ -404,7 +425,10 @@ static size_t run_keys(struct device *d, size_t i)
             return 0;
         *(of_q ? &call.q_turn : &call.k_turn) = turn_of(d, turns[r]);
     }
-    if (device_check(d, place(&call, d->stream), "cache_write"))
+    struct attention_call fresh;
+    if (decodes_alone(d, attention, &call, &fresh))
+        run_planned(d, attention, &fresh);
+    else if (device_check(d, place(&call, d->stream), "cache_write"))
         run_attention(d, attention);
     return rotations + 2;
 }
