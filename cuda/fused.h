@@ -10,18 +10,31 @@ extern "C" {
 #endif
 
 /* Weight rows of a tile, and warps of a block, each with a run of the columns of its own. A row's columns are
- * always cut into so many runs, and the runs' sums added in their order: so its bytes never change. */
+ * always cut into so many runs, and the runs' sums added in the same order: so its bytes never change. */
 #define FUSED_ROWS 16
-#define FUSED_WARPS 8
-/* Most columns that a single row may have to be kept in shared memory; with a norm its vectors are there too.
- */
-#define FUSED_MOST_COLUMNS 65536
-#define FUSED_MOST_NORMED 14336
+#define FUSED_WARPS 16
+/* Most columns that a single row may have to be kept in shared memory, and to be normed there. */
+#define FUSED_MOST_COLUMNS 40960
+#define FUSED_MOST_NORMED 8192
+/* Rows that are multiplied as digits in one pass, and bytes of scratch in which they are kept. */
+#define FUSED_DIGIT_ROWS 8
+#define FUSED_DIGIT_BYTES ((size_t)4 << 20)
+
+static inline bool fused_is_coded(enum dtype dtype)
+{
+    return dtype != DT_F32 && dtype != DT_F16 && dtype != DT_BF16;
+}
 
 /* Numbers of a unit. */
 static inline int fused_unit(enum dtype dtype)
 {
-    return dtype == DT_F32 ? 32 : dtype == DT_F16 || dtype == DT_BF16 ? 64 : dtype == DT_Q8_0 ? 128 : 256;
+    return dtype == DT_Q4_K ? 256 : fused_is_coded(dtype) ? 128 : 32;
+}
+
+/* Bytes of a row of digits (digits.cuh). */
+static inline int64_t fused_digit_bytes(int64_t k)
+{
+    return (k + 255) / 256 * 256 / 32 * 80;
 }
 
 struct fused_weight {
@@ -40,26 +53,30 @@ struct fused_call {
     struct fused_weight weights[PRODUCT_MOST]; /* of one dtype */
     int count, tiles;
     enum product_gate gate;
-    int k, units;                         /* units: a type's step through k (fused_unit) */
+    int k, unit, units;                   /* unit: a type's step through k (fused_unit) */
     unsigned high, scales, tail, columns; /* slot_parts */
     const void *in;
-    enum dtype in_dtype;
+    enum dtype in_dtype, dtype; /* dtype: of the arithmetic */
     int64_t in_stride;
+    char *digits;           /* of several rows, fused_digit_bytes() apart; quantised weights only */
     int rows;               /* 1 … PRODUCT_FUSED_ROWS */
     enum product_norm norm; /* of a single row */
     const float *norm_weight, *norm_bias;
     float norm_eps;
 };
 
-/* dtype: of the arithmetic. processors: multiprocessors of the device. */
-typedef int fused_launch(const struct fused_call *call, enum dtype dtype, int processors, void *stream);
+/* processors: multiprocessors of the device. */
+typedef int fused_launch(const struct fused_call *call, int processors, void *stream);
 fused_launch fused_DT_F32, fused_DT_F16, fused_DT_BF16, fused_DT_Q4_0, fused_DT_Q4_1, fused_DT_Q5_0,
     fused_DT_Q5_1, fused_DT_Q8_0, fused_DT_Q4_K, fused_DT_Q5_K, fused_DT_Q6_K;
 
-/* One row, by weights of two types: one launch. */
-typedef int fused_pair_launch(const struct fused_call *a, const struct fused_call *b, enum dtype dtype,
-                              int processors, void *stream);
+/* One row, by weights of two types: one launch. cudaErrorNotSupported: the row does not fit. */
+typedef int fused_pair_launch(const struct fused_call *a, const struct fused_call *b, int processors,
+                              void *stream);
 fused_pair_launch fused_pair_Q4_K_Q6_K, fused_pair_Q5_K_Q6_K;
+
+/* The call's rows to call->digits, in the order of Q6_K's columns or of the other types'. */
+int fused_digits(const struct fused_call *call, bool six, void *stream);
 
 /* out[row][o] += bias[o] for n columns of `rows` rows. */
 int fused_add_bias(void *out, enum dtype dtype, int64_t out_stride, int64_t rows, int64_t n,

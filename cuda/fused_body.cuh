@@ -1,10 +1,11 @@
 /* A product of up to sixteen rows by one block: what the fused kernels are made of.
  * SPDX-License-Identifier: Apache-2.0
  *
- * A block takes tiles of sixteen weight rows one after another; each of its eight warps multiplies one run of
- * the columns, and the runs' sums are added in order through shared memory. A warp keeps a few units of
- * weights on their way, across tiles and, at the start, before the kernel's predecessor has ended; so loads
- * never stop. */
+ * A block takes tiles of sixteen weight rows one after another. Its sixteen warps share a tile's columns in
+ * sixteen runs; the runs' sums are added in order through shared memory, by whichever warp is the last to
+ * leave its own, so that no warp waits for another. A warp keeps a few units of weights on their way into
+ * shared memory, across tiles and, at the start, before the kernel's predecessor has ended. Two blocks fill
+ * an SM: as soon as one ends, the next kernel's first loads begin. */
 #pragma once
 
 #include "cuda/chain.cuh"
@@ -13,7 +14,6 @@
 #include "cuda/slot.cuh"
 
 constexpr int WARPS = FUSED_WARPS, THREADS = 32 * WARPS, ROWS = FUSED_ROWS;
-static_assert(THREADS == ROW_NORM_THREADS, "a block norms its row");
 
 // ---- where a block is ----
 // The block's step s: its tile s, or with a gate the gate's (even s) and the other's (odd) rows of tile s
@@ -57,41 +57,109 @@ static __device__ __forceinline__ place place_of(const fused_call &call, Share m
     if (call.gate != PRODUCT_GATE_NONE)
         return {step % 2, (mine.block() + step / 2 * mine.blocks()) * ROWS};
     int tile = mine.block() + step * mine.blocks(), weight = 0;
+    if (call.count == 1)
+        return {0, tile * ROWS};
 #pragma unroll
     for (int i = 1; i < PRODUCT_MOST; i++)
         weight += i < call.count && tile >= call.weights[i].first_tile;
     return {weight, (tile - call.weights[weight].first_tile) * ROWS};
 }
 
-// Where a warp loads: ahead of where it multiplies. Its run of units is filled up to whole turns of the
-// slots.
+// Where a warp loads: ahead of where it multiplies. Runs go round the warps from step to step, because some
+// may be a unit longer than others.
 struct walk {
-    const char *row[2]; // weight rows g and g+8 of the tile
-    int step, unit;
+    slot_rows rows;
+    int step;
+    unsigned unit, last;
+    bool whole; // the tile has all of its rows
 
+    // To the first step from `step` on whose run has units.
     template <typename Share>
-    __device__ __forceinline__ void enter(const fused_call &call, Share mine, int lane_row)
+    __device__ __forceinline__ void enter(const fused_call &call, Share mine, int steps, int warp, int lane)
     {
+        for (; step < steps; step++) {
+            unsigned run = static_cast<unsigned>(warp + step) % WARPS,
+                     units = static_cast<unsigned>(call.units);
+            unit = units * run / WARPS, last = units * (run + 1) / WARPS;
+            if (unit < last)
+                break;
+        }
+        if (step >= steps)
+            return;
         place at = place_of(call, mine, step);
         const fused_weight &weight = call.weights[at.weight];
-#pragma unroll
-        for (int r = 0; r < 2; r++) // rows past the end are the last one again
-            row[r] = weight.data + weight.stride * min(at.row + lane_row + 8 * r, weight.n - 1);
+        rows.tile = weight.data + weight.stride * at.row;
+        int most = weight.n - 1 - at.row; // rows past the end are the last one again
+        if (whole && most >= ROWS - 1)
+            return; // all weights of a launch have the same stride
+        whole = most >= ROWS - 1;
+        unsigned stride = static_cast<unsigned>(weight.stride);
+        rows.row[0] = static_cast<unsigned>(min(lane / 4, most)) * stride;
+        rows.row[1] = static_cast<unsigned>(min(lane / 4 + 8, most)) * stride;
+        rows.scaled = static_cast<unsigned>(min(lane % 16, most)) * stride;
+    }
+};
+
+// A warp's ring of units in shared memory.
+template <enum dtype D> struct ring {
+    uint32_t address;
+    const char *base;
+    int warp, lane, stage;
+    walk ahead;
+
+    template <typename Share>
+    __device__ __forceinline__ ring(const fused_call &call, Share mine, int steps, char *shared, int warp,
+                                    int lane)
+        : base(shared + warp * (slot<D>::DEPTH * slot<D>::BYTES)), warp(warp), lane(lane), stage(0)
+    {
+        address = static_cast<uint32_t>(__cvta_generic_to_shared(base));
+        ahead.step = 0;
+        ahead.whole = false;
+        ahead.enter(call, mine, steps, warp, lane);
+    }
+
+    // Fills a stage; the next one's time has come when as many have been taken.
+    template <typename Share>
+    __device__ __forceinline__ void fill(const fused_call &call, Share mine, int steps,
+                                         const slot_parts &parts, int at)
+    {
+        if (ahead.step < steps) {
+            slot<D>::load(address + static_cast<uint32_t>(at * slot<D>::BYTES), ahead.rows, parts, ahead.unit,
+                          static_cast<unsigned>(lane));
+            if (++ahead.unit == ahead.last) {
+                ahead.step++;
+                ahead.enter(call, mine, steps, warp, lane);
+            }
+        }
+        asm volatile("cp.async.commit_group;" ::: "memory");
+    }
+
+    // The oldest unit, when it is there for all lanes.
+    __device__ __forceinline__ const char *take() const
+    {
+        asm volatile("cp.async.wait_group %0;" ::"n"(slot<D>::DEPTH - 1) : "memory");
+        __syncwarp();
+        return base + stage * slot<D>::BYTES;
+    }
+
+    template <typename Share>
+    __device__ __forceinline__ void next(const fused_call &call, Share mine, int steps,
+                                         const slot_parts &parts)
+    {
+        __syncwarp(); // all lanes have read it
+        fill(call, mine, steps, parts, stage);
+        stage = stage + 1 == slot<D>::DEPTH ? 0 : stage + 1;
     }
 };
 
 // ---- activations ----
-// One row, kept in shared memory. All tokens of the tile are this one.
+// One row of 16-bit numbers, kept in shared memory. All tokens of the tile are this one.
 struct staged_input {
     const char *row;
     int t;
-    __device__ __forceinline__ uint4 eight(int, int column) const
+    __device__ __forceinline__ uint4 eight(int, unsigned column) const
     {
-        return *reinterpret_cast<const uint4 *>(row + 2 * (column + 8 * t));
-    }
-    __device__ __forceinline__ uint2 four(int, int column) const
-    {
-        return *reinterpret_cast<const uint2 *>(row + 2 * (column + 4 * t));
+        return *reinterpret_cast<const uint4 *>(row + 2 * (column + 8 * static_cast<unsigned>(t)));
     }
 };
 
@@ -119,74 +187,61 @@ template <int TILES> struct direct_input {
         gather<4>(words, tile, column + 8 * t);
         return make_uint4(words[0], words[1], words[2], words[3]);
     }
-    __device__ __forceinline__ uint2 four(int tile, unsigned column) const
-    {
-        if (column + 4 * t + 4 <= k)
-            return *reinterpret_cast<const uint2 *>(in + first[tile] + column + 4 * t);
-        uint32_t words[2];
-        gather<2>(words, tile, column + 4 * t);
-        return make_uint2(words[0], words[1]);
-    }
 };
 
-// What a block keeps of a single row in its dynamic shared memory: the row as it is multiplied, and for a
-// norm the row as it came and the norm's vectors.
-struct staging {
-    int columns, row_room, vector_room; // bytes of the last two, multiples of 16
-
-    __host__ __device__ staging(const fused_call &call, int unit)
-    {
-        columns = call.units * unit;
-        row_room = (call.k * (call.in_dtype == DT_F32 ? 4 : 2) + 15) / 16 * 16;
-        vector_room = (call.k * 4 + 15) / 16 * 16;
-    }
-    __host__ __device__ int bytes(const fused_call &call) const
-    {
-        return 2 * columns +
-               (call.norm == PRODUCT_NORM_NONE ? 0 : row_room + vector_room * (call.norm_bias ? 2 : 1));
-    }
-};
-
-// Before the row is there: the norm's vectors, which nobody writes.
-static __device__ __forceinline__ void stage_vectors(const fused_call &call, const staging &rooms,
-                                                     char *shared)
+// Bytes of shared memory that a single row takes: digits, or 16-bit numbers.
+template <enum dtype D> __host__ __device__ static inline int row_bytes(const fused_call &call)
 {
-    if (call.norm == PRODUCT_NORM_NONE)
-        return;
-    char *weight = shared + 2 * rooms.columns + rooms.row_room;
-    row_fetch(weight, call.norm_weight, 4 * call.k, rooms.vector_room);
-    if (call.norm_bias)
-        row_fetch(weight + rooms.vector_room, call.norm_bias, 4 * call.k, rooms.vector_room);
+    int columns = call.units * slot<D>::UNIT;
+    return slot<D>::CODED ? digit_row_bytes<slot<D>::SIX>(columns) : (2 * columns + 15) / 16 * 16;
 }
 
-template <typename In, typename T>
-static __device__ __forceinline__ void norm_staged(const fused_call &call, const staging &rooms, char *shared,
-                                                   float warps[ROW_NORM_WARPS])
+template <enum dtype D>
+static __device__ __forceinline__ void put_groups(const fused_call &call, const row_groups &groups, int begin,
+                                                  char *shared)
 {
-    const In *row = reinterpret_cast<const In *>(shared + 2 * rooms.columns);
-    const float *weight = reinterpret_cast<const float *>(shared + 2 * rooms.columns + rooms.row_room);
-    const float *bias = call.norm_bias ? weight + rooms.vector_room / 4 : nullptr;
-    row_norm norm = row_measure(row, call.k, call.norm, call.norm_eps, warps);
-    row_write(row, call.k, norm, weight, bias, reinterpret_cast<T *>(shared), rooms.columns);
+    const int columns = call.units * slot<D>::UNIT;
+#pragma unroll
+    for (int i = 0; i < ROW_HELD; i++) {
+        int at = row_column(begin, i);
+        if constexpr (slot<D>::CODED) { // a multiple of 32 columns: all four threads of a block are in or out
+            digits_put<slot<D>::SIX>(shared, columns / 32, at, at < columns, groups.x[i]);
+        } else if (at < columns) {
+            const float(&x)[8] = groups.x[i];
+            *reinterpret_cast<uint4 *>(shared + 2 * at) =
+                call.dtype == DT_BF16
+                    ? make_uint4(
+                          number<__nv_bfloat16>::pack(x[0], x[1]), number<__nv_bfloat16>::pack(x[2], x[3]),
+                          number<__nv_bfloat16>::pack(x[4], x[5]), number<__nv_bfloat16>::pack(x[6], x[7]))
+                    : make_uint4(number<__half>::pack(x[0], x[1]), number<__half>::pack(x[2], x[3]),
+                                 number<__half>::pack(x[4], x[5]), number<__half>::pack(x[6], x[7]));
+        }
+    }
+}
+
+// Waits for the kernel's predecessor and brings the row.
+template <enum dtype D>
+static __device__ __forceinline__ void stage_row(const fused_call &call, char *shared,
+                                                 float warps[FUSED_WARPS])
+{
+    row_groups groups;
+    if (call.norm != PRODUCT_NORM_NONE)
+        row_expect(call);
+    chain_wait();
+    chain_release();
+    const int columns = call.units * slot<D>::UNIT;
+    if (call.norm != PRODUCT_NORM_NONE) {
+        row_load<slot<D>::SIX>(groups, call.in, call.in_dtype, call.k, 0);
+        row_normalise<slot<D>::SIX>(call, groups, warps);
+        put_groups<D>(call, groups, 0, shared);
+    } else {
+#pragma unroll 1
+        for (int begin = 0; begin < columns; begin += ROW_STEP * ROW_HELD) {
+            row_load<slot<D>::SIX>(groups, call.in, call.in_dtype, call.k, begin);
+            put_groups<D>(call, groups, begin, shared);
+        }
+    }
     __syncthreads();
-}
-
-template <typename T>
-static __device__ __forceinline__ void stage_row(const fused_call &call, const staging &rooms, char *shared,
-                                                 float warps[ROW_NORM_WARPS])
-{
-    if (call.norm == PRODUCT_NORM_NONE) {
-        row_fetch(shared, call.in, 2 * call.k, 2 * rooms.columns);
-        row_arrived();
-        return;
-    }
-    row_fetch(shared + 2 * rooms.columns, call.in, call.k * (call.in_dtype == DT_F32 ? 4 : 2),
-              rooms.row_room);
-    row_arrived();
-    if (call.in_dtype == DT_F32)
-        norm_staged<float, T>(call, rooms, shared, warps);
-    else
-        norm_staged<T, T>(call, rooms, shared, warps);
 }
 
 // ---- results ----
@@ -213,166 +268,259 @@ static __device__ __forceinline__ void write_number(const fused_weight &weight, 
     }
 }
 
-// Adds the runs' sums of weight row `row` of the tile and of a token. A gate's value is held for the next
-// step.
+// The runs' sums of weight row `row` of the tile and of a token, added up; a bias with them.
 template <int TOKENS>
-static __device__ __forceinline__ void finish(const fused_call &call, place at, int row, int token,
-                                              const float *sums, float &held)
+static __device__ __forceinline__ float total_of(const fused_weight &weight, int at_row, int row, int token,
+                                                 const float *sums)
 {
-    const fused_weight &weight = call.weights[at.weight];
-    if (token >= call.rows || token >= TOKENS || at.row + row >= weight.n)
-        return;
-    float x = 0.0f;
+    float x[2] = {0.0f, 0.0f};
 #pragma unroll
-    for (int warp = 0; warp < WARPS; warp++)
-        x += sums[(warp * TOKENS + token) * ROWS + row];
-    if (weight.bias)
-        x += weight.bias[at.row + row];
-    if (call.gate != PRODUCT_GATE_NONE) {
-        if (at.weight == 0) {
-            held = gate_of(call.gate, x);
-            return;
-        }
-        x *= held;
-    }
+    for (int half = 0; half < 2; half++)
+#pragma unroll
+        for (int run = 0; run < WARPS / 2; run++)
+            x[half] += sums[((half * WARPS / 2 + run) * TOKENS + token) * ROWS + row];
+    x[0] += x[1];
+    return weight.bias && at_row + row < weight.n ? x[0] + weight.bias[at_row + row] : x[0];
+}
+
+// Sums of a step's tile (and of its gate's, from the step before) to where they belong.
+template <int TOKENS, typename Share>
+static __device__ __forceinline__ void finish(const fused_call &call, Share mine, int step, int row,
+                                              int token, const float *gate_sums, const float *sums)
+{
+    place at = place_of(call, mine, step);
+    const fused_weight &weight = call.weights[at.weight];
+    if (token >= call.rows || at.row + row >= weight.n)
+        return;
+    float x = total_of<TOKENS>(weight, at.row, row, token, sums);
+    if (call.gate != PRODUCT_GATE_NONE)
+        x *= gate_of(call.gate, total_of<TOKENS>(call.weights[0], at.row, row, token, gate_sums));
     write_number(weight, token * weight.out_stride + at.row + row, x);
 }
 
-template <int TOKENS, int TILES>
-static __device__ __forceinline__ void leave_sums(const float sums[TILES][4], float *to, int g, int t)
+// The block's shared memory, besides the dynamic part. A turn is a tile, or a gate's and its other half's;
+// the warps may be BUFFERS turns apart: the more, the less they wait for each other, as far as two blocks
+// have room.
+template <int TOKENS, bool CODED> struct block_memory {
+    static constexpr int BUFFERS = TOKENS > 1 ? 1 : CODED ? 4 : 8;
+    float sums[BUFFERS][2][WARPS * TOKENS * ROWS];
+    float norm[FUSED_WARPS];
+    int arrived[BUFFERS], done[BUFFERS]; // of all turns that used the buffer
+
+    __device__ __forceinline__ void begin()
+    {
+        if (threadIdx.x < BUFFERS)
+            arrived[threadIdx.x] = done[threadIdx.x] = 0;
+    }
+};
+
+static __device__ __forceinline__ void fence_block()
 {
-    if constexpr (TOKENS == 1) {
-        if (t == 0) {
-            to[g] = sums[0][0];
-            to[g + 8] = sums[0][2];
+    asm volatile("fence.acq_rel.cta;" ::: "memory");
+}
+
+// One row: whoever is the last warp to leave its sums of a turn finishes it. A buffer is used again once it
+// is finished.
+template <bool CODED, typename Share>
+static __device__ __forceinline__ void leave_one(const fused_call &call, Share mine, int step, int run,
+                                                 const float sums[2], block_memory<1, CODED> &memory,
+                                                 int lane)
+{
+    const bool gated = call.gate != PRODUCT_GATE_NONE;
+    int turn = gated ? step / 2 : step, half = gated ? step % 2 : 0;
+    int buffer = turn % block_memory<1, CODED>::BUFFERS, round = turn / block_memory<1, CODED>::BUFFERS;
+    if (half == 0) {
+        while (*const_cast<volatile int *>(&memory.done[buffer]) < round)
+            ;
+        __syncwarp();
+    }
+    float *to = memory.sums[buffer][half] + run * ROWS;
+    if (lane % 4 == 0) {
+        to[lane / 4] = sums[0];
+        to[lane / 4 + 8] = sums[1];
+    }
+    if (gated && half == 0)
+        return;
+    fence_block();
+    __syncwarp();
+    int before = 0;
+    if (lane == 0)
+        before = atomicAdd(&memory.arrived[buffer], 1);
+    before = __shfl_sync(~0u, before, 0);
+    if (before != WARPS * (round + 1) - 1)
+        return;
+    fence_block();
+    if (lane < ROWS)
+        finish<1>(call, mine, step, lane, 0, memory.sums[buffer][0], memory.sums[buffer][half]);
+    fence_block();
+    __syncwarp();
+    if (lane == 0)
+        *const_cast<volatile int *>(&memory.done[buffer]) = round + 1;
+}
+
+template <enum dtype D, typename T, typename Share>
+static __device__ __forceinline__ void
+multiply_one_row(const fused_call &call, Share mine, int steps, ring<D> &ring, const slot_parts &parts,
+                 const char *row, block_memory<1, slot<D>::CODED> &memory, int warp, int lane)
+{
+    const int blocks = call.units * slot<D>::UNIT / 32;
+    for (int step = 0; step < steps; step++) {
+        unsigned run = static_cast<unsigned>(warp + step) % WARPS, units = static_cast<unsigned>(call.units);
+        float sums[4] = {};
+        for (unsigned unit = units * run / WARPS, last = units * (run + 1) / WARPS; unit < last; unit++) {
+            const char *at = ring.take();
+            if constexpr (slot<D>::CODED)
+                slot<D>::multiply_one(sums, at, row, blocks, unit, static_cast<unsigned>(lane));
+            else
+                slot<D>::template multiply<T, 1>(reinterpret_cast<float(*)[4]>(sums), at,
+                                                 staged_input{row, lane % 4}, unit,
+                                                 static_cast<unsigned>(lane));
+            ring.next(call, mine, steps, parts);
         }
-    } else {
+        if constexpr (slot<D>::CODED) {
 #pragma unroll
-        for (int tile = 0; tile < TILES; tile++)
-#pragma unroll
-            for (int i = 0; i < 4; i++)
-                to[(8 * tile + 2 * t + i % 2) * ROWS + g + i / 2 * 8] = sums[tile][i];
+            for (int r = 0; r < 2; r++) {
+                sums[r] += __shfl_xor_sync(~0u, sums[r], 1);
+                sums[r] += __shfl_xor_sync(~0u, sums[r], 2);
+            }
+        } else {
+            sums[1] = sums[2];
+        }
+        leave_one(call, mine, step, static_cast<int>(run), sums, memory, lane);
     }
 }
 
-// The block's shared memory, besides the dynamic part of a single row (staging).
-template <int TOKENS> struct block_memory {
-    static constexpr int BUFFERS = TOKENS == 1 ? 2 * WARPS : 2;
-    float sums[BUFFERS][WARPS * TOKENS * ROWS];
-    float norm[ROW_NORM_WARPS];
+// Several rows: sums of a tile's run by all of them.
+template <enum dtype D, typename T, int TOKENS> struct many_rows {
+    static constexpr int TILES = TOKENS / 8, PARTS = slot<D>::CODED ? 4 : 1;
+    const char *digits;
+    unsigned rows[TILES], facts[TILES][2]; // from there
+    direct_input<TILES> input;             // or 16-bit numbers
+    int blocks;
+
+    __device__ __forceinline__ many_rows(const fused_call &call, int lane)
+    {
+        int g = lane / 4, t = lane % 4;
+        blocks = call.units * slot<D>::UNIT / 32;
+        const int stride = digit_row_bytes<slot<D>::SIX>(call.units * slot<D>::UNIT);
+        digits = call.digits;
+        input.in = static_cast<const uint16_t *>(call.in);
+        input.k = static_cast<unsigned>(call.k);
+        input.t = static_cast<unsigned>(t);
+#pragma unroll
+        for (int tile = 0; tile < TILES; tile++) { // tokens past the last are the last
+            input.first[tile] = static_cast<unsigned>(min(8 * tile + g, call.rows - 1) * call.in_stride);
+            rows[tile] = static_cast<unsigned>(min(8 * tile + g, call.rows - 1) * stride);
+            facts[tile][0] = static_cast<unsigned>(min(8 * tile + 2 * t, call.rows - 1) * stride);
+            facts[tile][1] = static_cast<unsigned>(min(8 * tile + 2 * t + 1, call.rows - 1) * stride);
+        }
+    }
+
+    __device__ __forceinline__ void multiply(float sums[TILES][PARTS][4], const char *at, unsigned unit,
+                                             int lane) const
+    {
+        if constexpr (slot<D>::CODED)
+            slot<D>::template multiply_many<TILES>(sums, at, digits, rows, facts, blocks, unit,
+                                                   static_cast<unsigned>(lane));
+        else
+            slot<D>::template multiply<T, TILES>(reinterpret_cast<float(*)[4]>(sums), at, input, unit,
+                                                 static_cast<unsigned>(lane));
+    }
+
+    // The parts are added as the lanes of a single row are.
+    static __device__ __forceinline__ void leave(const float sums[TILES][PARTS][4], float *to, int lane)
+    {
+#pragma unroll
+        for (int tile = 0; tile < TILES; tile++)
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                float x = sums[tile][0][i];
+                if constexpr (PARTS == 4)
+                    x = (x + sums[tile][1][i]) + (sums[tile][2][i] + sums[tile][3][i]);
+                to[(8 * tile + 2 * (lane % 4) + i % 2) * ROWS + lane / 4 + i / 2 * 8] = x;
+            }
+    }
 };
 
-// One row: the warps take turns in finishing a tile (a gate and its other half are one turn), and only the
-// warp whose turn it is waits for the others. Each waits once in every WARPS turns, until all have come to
-// its turn; so none is ever so far ahead of another that it would write to a buffer that is still read, or
-// come twice to a barrier that another has not come to once.
-template <typename Share>
-static __device__ __forceinline__ void take_turn(const fused_call &call, Share mine, int step, int warp,
-                                                 const block_memory<1> &memory)
+template <enum dtype D, typename T, int TOKENS, typename Share>
+static __device__ __forceinline__ void
+multiply_many_rows(const fused_call &call, Share mine, int steps, ring<D> &ring, const slot_parts &parts,
+                   block_memory<TOKENS, slot<D>::CODED> &memory, int warp, int lane)
 {
-    constexpr int BUFFERS = block_memory<1>::BUFFERS;
-    bool gated = call.gate != PRODUCT_GATE_NONE;
-    if (gated && step % 2 == 0)
-        return;
-    int turn = (gated ? step / 2 : step) % WARPS, lane = static_cast<int>(threadIdx.x) % 32;
-    if (warp != turn) {
-        asm volatile("bar.arrive %0, %1;" ::"r"(turn + 1), "n"(THREADS) : "memory");
-        return;
+    using many = many_rows<D, T, TOKENS>;
+    const many rows(call, lane);
+    const bool gated = call.gate != PRODUCT_GATE_NONE;
+    for (int step = 0; step < steps; step++) {
+        unsigned run = static_cast<unsigned>(warp + step) % WARPS, units = static_cast<unsigned>(call.units);
+        float sums[many::TILES][many::PARTS][4] = {};
+        for (unsigned unit = units * run / WARPS, last = units * (run + 1) / WARPS; unit < last; unit++) {
+            const char *at = ring.take();
+            rows.multiply(sums, at, unit, lane);
+            ring.next(call, mine, steps, parts);
+        }
+        int half = gated ? step % 2 : 0;
+        many::leave(sums, memory.sums[0][half] + run * (TOKENS * ROWS), lane);
+        if (gated && half == 0)
+            continue;
+        __syncthreads();
+        int thread = static_cast<int>(threadIdx.x);
+        if (thread < TOKENS * ROWS)
+            finish<TOKENS>(call, mine, step, thread % ROWS, thread / ROWS, memory.sums[0][0],
+                           memory.sums[0][half]);
+        __syncthreads();
     }
-    asm volatile("bar.sync %0, %1;" ::"r"(turn + 1), "n"(THREADS) : "memory");
-    float held = 0.0f;
-    int row = lane % ROWS, token = lane / ROWS;
-    if (gated)
-        finish<1>(call, place_of(call, mine, step - 1), row, token, memory.sums[(step - 1) % BUFFERS], held);
-    finish<1>(call, place_of(call, mine, step), row, token, memory.sums[step % BUFFERS], held);
 }
 
 template <enum dtype D, typename T, int TOKENS, typename Share>
 static __device__ __forceinline__ void fused_body(const fused_call &call, Share mine, char *shared,
-                                                  block_memory<TOKENS> &memory)
+                                                  block_memory<TOKENS, slot<D>::CODED> &memory)
 {
-    constexpr int TILES = TOKENS > 8 ? TOKENS / 8 : 1, DEPTH = slot<D>::DEPTH;
-    constexpr bool ONE = TOKENS == 1;
     // Said to be the same in all lanes, so that what follows from it lives in uniform registers.
     const int warp = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 32, 0);
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    int g = lane / 4, t = lane % 4;
     const slot_parts parts = {call.high, call.scales, call.tail, call.columns};
-    const int columns = static_cast<int>(call.columns);
-    const int first = call.units * warp / WARPS, last = call.units * (warp + 1) / WARPS;
-    const int end = first + (last - first + DEPTH - 1) / DEPTH * DEPTH;
-
-    const int steps = first < last ? steps_of(call, mine) : 0;
-    slot<D> slots[DEPTH];
-    walk ahead = {{nullptr, nullptr}, 0, first};
-    if (steps > 0)
-        ahead.enter(call, mine, g);
-    auto refill = [&](slot<D> &into) {
-        if (ahead.step >= steps)
-            return;
-        if (ahead.unit < last)
-            into.load(ahead.row, parts, ahead.unit, t);
-        if (++ahead.unit == end) {
-            ahead.unit = first;
-            if (++ahead.step < steps)
-                ahead.enter(call, mine, g);
-        }
-    };
+    const int steps = steps_of(call, mine);
+    ring<D> ring(call, mine, steps, shared + (TOKENS == 1 ? row_bytes<D>(call) : 0), warp, lane);
 #pragma unroll
-    for (int i = 0; i < DEPTH; i++)
-        refill(slots[i]);
-
-    const staging rooms(call, slot<D>::UNIT);
-    if constexpr (ONE)
-        stage_vectors(call, rooms, shared);
-    chain_wait();
-    chain_release();
-    typename std::conditional<ONE, staged_input, direct_input<TILES>>::type input;
-    input.t = t;
-    if constexpr (ONE) {
-        stage_row<T>(call, rooms, shared, memory.norm);
-        input.row = shared;
+    for (int i = 0; i < slot<D>::DEPTH; i++)
+        ring.fill(call, mine, steps, parts, i);
+    if constexpr (TOKENS == 1) {
+        memory.begin();
+        stage_row<D>(call, shared, memory.norm);
+        multiply_one_row<D, T>(call, mine, steps, ring, parts, shared, memory, warp, lane);
     } else {
-        input.in = static_cast<const uint16_t *>(call.in);
-        input.k = static_cast<unsigned>(call.k);
-#pragma unroll
-        for (int tile = 0; tile < TILES; tile++)
-            input.first[tile] = static_cast<unsigned>(min(8 * tile + g, call.rows - 1) * call.in_stride);
+        chain_wait();
+        chain_release();
+        multiply_many_rows<D, T, TOKENS>(call, mine, steps, ring, parts, memory, warp, lane);
     }
+}
 
-    float held = 0.0f;
-    for (int step = 0, all = steps_of(call, mine); step < all; step++) {
-        float sums[TILES][4] = {};
-        for (int unit = first; unit < last; unit += DEPTH)
-#pragma unroll
-            for (int i = 0; i < DEPTH; i++) {
-                if (unit + i < last)
-                    slots[i].template multiply<T, TILES, ONE>(sums, input, unit + i, columns);
-                refill(slots[i]);
-            }
-        float *buffer = memory.sums[step % block_memory<TOKENS>::BUFFERS];
-        leave_sums<TOKENS, TILES>(sums, buffer + warp * TOKENS * ROWS, g, t);
-        if constexpr (ONE) {
-            take_turn(call, mine, step, warp, memory);
-        } else { // two buffers: whoever still adds the last step's sums is not disturbed
-            __syncthreads();
-            int thread = static_cast<int>(threadIdx.x);
-            finish<TOKENS>(call, place_of(call, mine, step), thread % ROWS, thread / ROWS, buffer, held);
-        }
-    }
+// Bytes of dynamic shared memory.
+template <enum dtype D, int TOKENS> static inline int shared_bytes_of(const fused_call &call)
+{
+    return (TOKENS == 1 ? row_bytes<D>(call) : 0) + WARPS * slot<D>::DEPTH * slot<D>::BYTES;
 }
 
 // ---- launch ----
-// As many blocks as run at once, each with as many tiles as any other.
-static inline int even_blocks(int tiles, int most)
+// As many blocks as run at once. Some may have a tile more than others: two that share an SM even it out.
+static inline int some_blocks(int tiles, int most)
 {
-    int turns = (tiles + most - 1) / most;
-    return (tiles + turns - 1) / turns;
+    return tiles < most ? tiles : most;
 }
 
+// Allows a kernel its dynamic shared memory; cudaErrorNotSupported: the card has not so much.
 template <typename Kernel> static inline int allow_shared(Kernel *kernel, int bytes)
 {
-    return bytes <= 32 << 10
-               ? cudaSuccess
-               : cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    int device = 0, most = 0;
+    cudaFuncAttributes attributes;
+    int status = cudaGetDevice(&device);
+    if (status == cudaSuccess)
+        status = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    if (status == cudaSuccess)
+        status = cudaFuncGetAttributes(&attributes, kernel);
+    if (status != cudaSuccess)
+        return status;
+    if (static_cast<size_t>(bytes) + attributes.sharedSizeBytes > static_cast<size_t>(most))
+        return cudaErrorNotSupported;
+    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
 }

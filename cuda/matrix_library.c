@@ -177,12 +177,17 @@ static cublasStatus_t plan_choose(struct matrix_library *library, struct matrix_
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
     uint64_t workspace = MATRIX_WORKSPACE;
     uint32_t align = ALIGN;
+    /* Parts of a sum are added in fp32, never as numbers of the output's type. */
+    uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
     cublasLtMatmulPreference_t wish;
     cublasStatus_t status = library->MatmulPreferenceCreate(&wish);
     if (status != CUBLAS_STATUS_SUCCESS)
         return status;
     status = library->MatmulPreferenceSetAttribute(wish, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
                                                    sizeof workspace);
+    if (status == CUBLAS_STATUS_SUCCESS)
+        status = library->MatmulPreferenceSetAttribute(wish, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                                                       &reductions, sizeof reductions);
     for (size_t i = 0; i < 4 && status == CUBLAS_STATUS_SUCCESS; i++)
         status = library->MatmulPreferenceSetAttribute(wish, aligned[i], &align, sizeof align);
     cublasLtMatmulHeuristicResult_t found;

@@ -12,7 +12,7 @@
 #include "tensor/dtype.h"
 
 /* Device memory that the library's kernels may use while they run. */
-#define MATRIX_WORKSPACE ((size_t)32 << 20)
+#define MATRIX_WORKSPACE ((size_t)8 << 20)
 
 struct matrix_library;
 

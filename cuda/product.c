@@ -12,7 +12,7 @@
 enum { PASSES_ROWS = 64 };
 /* Bytes of a run of weight rows that is unpacked at once: those that stay in the L2, or as many more as the
  * library needs to keep every multiprocessor busy, of which each takes a tile of about this many numbers. */
-enum { CACHED_BYTES = 32 << 20, UNPACKED_BYTES = 64 << 20, TILE_WIDTH = 256, TILE_HEIGHT = 128 };
+enum { CACHED_BYTES = 32 << 20, UNPACKED_BYTES = 56 << 20, TILE_WIDTH = 256, TILE_HEIGHT = 128 };
 
 struct product_context {
     int processors;
@@ -55,14 +55,21 @@ const char *product_library_reason(const struct product_context *context)
 size_t product_scratch_bytes(const struct product_context *context, int64_t rows)
 {
     if (rows <= PRODUCT_FUSED_ROWS || product_library_reason(context))
-        return 0;
-    return MATRIX_WORKSPACE + UNPACKED_BYTES;
+        return FUSED_DIGIT_BYTES;
+    return MATRIX_WORKSPACE + UNPACKED_BYTES; /* the library's, or for passes of few rows their digits */
 }
 
 /* ---- is a call right, and whose is it ---- */
 static bool is_aligned(const void *address)
 {
     return (uintptr_t)address % PRODUCT_ALIGN == 0;
+}
+
+static bool digits_have_room(const struct product_call *call, enum dtype weight, int64_t k)
+{
+    return !fused_is_coded(weight) ||
+           (call->scratch && is_aligned(call->scratch) && call->scratch_bytes >= FUSED_DIGIT_BYTES &&
+            fused_digit_bytes(k) <= (int64_t)FUSED_DIGIT_BYTES);
 }
 
 static bool weight_is_right(const struct product_weight *weight, int64_t k)
@@ -105,6 +112,7 @@ static bool call_is_right(const struct product_call *call)
         return false;
     for (int i = 0; i < call->count; i++)
         if (!weight_is_right(&call->outputs[i].weight, k) ||
+            !digits_have_room(call, call->outputs[i].weight.dtype, k) ||
             (!(gated && i == 0) && !output_is_right(call, &call->outputs[i])))
             return false;
     return true;
@@ -137,14 +145,24 @@ static struct fused_weight fused_weight_of(const struct product_output *output, 
                                  .accumulate = output->accumulate};
 }
 
+/* Rows of a pass: eight of digits take the registers that sixteen plain ones do. */
+static int64_t pass_rows(enum dtype weight, int64_t k)
+{
+    int64_t room = (int64_t)FUSED_DIGIT_BYTES / fused_digit_bytes(k);
+    if (!fused_is_coded(weight))
+        return PRODUCT_FUSED_ROWS;
+    return room < FUSED_DIGIT_ROWS ? room : FUSED_DIGIT_ROWS;
+}
+
 static struct fused_call fused_call_of(const struct product_call *call, enum dtype weight, int64_t first_row)
 {
-    int64_t k = call->outputs[0].weight.k, left = call->rows - first_row;
+    int64_t k = call->outputs[0].weight.k, left = call->rows - first_row, most = pass_rows(weight, k);
     struct layout_row parts = layout_of(weight, k);
     bool plain = parts.units == 0;
     int64_t in_bytes = call->in_dtype == DT_F32 ? 4 : 2;
     return (struct fused_call){.gate = call->gate,
                                .k = (int)k,
+                               .unit = fused_unit(weight),
                                .units = (int)((k + fused_unit(weight) - 1) / fused_unit(weight)),
                                .high = (unsigned)parts.high,
                                .scales = (unsigned)parts.scales,
@@ -152,8 +170,10 @@ static struct fused_call fused_call_of(const struct product_call *call, enum dty
                                .columns = (unsigned)(plain ? parts.stride / layout_block_bytes(weight) : k),
                                .in = (const char *)call->in + first_row * call->in_stride * in_bytes,
                                .in_dtype = call->in_dtype,
+                               .dtype = call->dtype,
                                .in_stride = call->in_stride,
-                               .rows = (int)(left < PRODUCT_FUSED_ROWS ? left : PRODUCT_FUSED_ROWS),
+                               .digits = call->scratch,
+                               .rows = (int)(left < most ? left : most),
                                .norm = call->norm,
                                .norm_weight = call->norm_weight,
                                .norm_bias = call->norm_bias,
@@ -179,9 +199,10 @@ static int run_fused(const struct product_context *context, const struct product
                      enum dtype weight, void *stream)
 {
     int status = cudaSuccess;
-    for (int64_t row = 0; row < call->rows && status == cudaSuccess; row += PRODUCT_FUSED_ROWS) {
+    for (int64_t row = 0; row < call->rows && status == cudaSuccess;) {
         struct fused_call pass = gather(call, weight, row);
-        status = launches[weight](&pass, call->dtype, context->processors, stream);
+        status = launches[weight](&pass, context->processors, stream);
+        row += pass.rows;
     }
     return status;
 }
@@ -202,8 +223,8 @@ static bool run_pair(const struct product_context *context, const struct product
     struct fused_call first = gather(call, has[DT_Q4_K] ? DT_Q4_K : DT_Q5_K, 0);
     struct fused_call second = gather(call, DT_Q6_K, 0);
     fused_pair_launch *launch = has[DT_Q4_K] ? fused_pair_Q4_K_Q6_K : fused_pair_Q5_K_Q6_K;
-    *status = launch(&first, &second, call->dtype, context->processors, stream);
-    return true;
+    *status = launch(&first, &second, context->processors, stream);
+    return *status != cudaErrorNotSupported;
 }
 
 /* ---- the library ---- */

@@ -80,7 +80,7 @@ struct product_call {
     float norm_eps;
     enum product_gate gate;
 
-    void *scratch; /* at least product_scratch_bytes(); may be NULL when that is 0. Shared by all calls. */
+    void *scratch; /* at least product_scratch_bytes(), shared by all calls */
     size_t scratch_bytes;
 };
 
@@ -91,7 +91,7 @@ void product_close(struct product_context *context);
 /* NULL when cuBLASLt multiplies the large calls; else why not (text of the context's). Without it everything
  * works, and prompts are read at a fraction of the speed. */
 const char *product_library_reason(const struct product_context *context);
-/* Scratch that calls of up to `rows` rows need, whatever the weight; 0 while all of them are fused. */
+/* Scratch that calls of up to `rows` rows need, whatever the weight. */
 size_t product_scratch_bytes(const struct product_context *context, int64_t rows);
 /* Whether the call, its norm and gate included, is left to the fused kernels: one launch for each type among
  * the weights. A norm takes one row, a gate two weights of one type. */

@@ -10,17 +10,18 @@ struct pair_call {
     int blocks[2];
 };
 
-template <enum dtype A, enum dtype B, typename T>
+template <enum dtype A, enum dtype B>
 static __global__ void __launch_bounds__(THREADS, 2) pair_kernel(const __grid_constant__ pair_call call)
 {
     extern __shared__ uint4 shared_row[];
-    __shared__ block_memory<1> memory;
+    __shared__ block_memory<1, true> memory;
     int block = static_cast<int>(blockIdx.x);
     char *shared = reinterpret_cast<char *>(shared_row);
     if (block < call.blocks[0])
-        fused_body<A, T, 1>(call.parts[0], grid_part{block, call.blocks[0]}, shared, memory);
+        fused_body<A, __nv_bfloat16, 1>(call.parts[0], grid_part{block, call.blocks[0]}, shared, memory);
     else
-        fused_body<B, T, 1>(call.parts[1], grid_part{block - call.blocks[0], call.blocks[1]}, shared, memory);
+        fused_body<B, __nv_bfloat16, 1>(call.parts[1], grid_part{block - call.blocks[0], call.blocks[1]},
+                                        shared, memory);
 }
 
 // Blocks are shared out by the bytes to read.
@@ -32,17 +33,17 @@ static void deal_blocks(pair_call *pair, int most)
             static_cast<double>(pair->parts[i].tiles) * static_cast<double>(pair->parts[i].weights[0].stride);
     int first = static_cast<int>(most * bytes[0] / (bytes[0] + bytes[1]) + 0.5);
     first = first < 1 ? 1 : first > most - 1 ? most - 1 : first;
-    pair->blocks[0] = even_blocks(pair->parts[0].tiles, first);
-    pair->blocks[1] = even_blocks(pair->parts[1].tiles, most - first);
+    pair->blocks[0] = some_blocks(pair->parts[0].tiles, first);
+    pair->blocks[1] = some_blocks(pair->parts[1].tiles, most - first);
 }
 
-template <enum dtype A, enum dtype B, typename T>
+template <enum dtype A, enum dtype B>
 static int launch(const struct fused_call *a, const struct fused_call *b, int processors, void *stream)
 {
-    auto kernel = pair_kernel<A, B, T>;
+    auto kernel = pair_kernel<A, B>;
     pair_call pair = {{*a, *b}, {0, 0}};
     deal_blocks(&pair, 2 * processors);
-    int shared_a = staging(*a, slot<A>::UNIT).bytes(*a), shared_b = staging(*b, slot<B>::UNIT).bytes(*b);
+    int shared_a = shared_bytes_of<A, 1>(*a), shared_b = shared_bytes_of<B, 1>(*b);
     int shared_bytes = shared_a > shared_b ? shared_a : shared_b;
     int status = allow_shared(kernel, shared_bytes);
     if (status != cudaSuccess)
@@ -51,22 +52,12 @@ static int launch(const struct fused_call *a, const struct fused_call *b, int pr
     return chain_launch(kernel, dim3(blocks), THREADS, static_cast<size_t>(shared_bytes), stream, pair);
 }
 
-template <enum dtype A, enum dtype B>
-static int launch_as(const struct fused_call *a, const struct fused_call *b, enum dtype dtype, int processors,
-                     void *stream)
+int fused_pair_Q4_K_Q6_K(const struct fused_call *a, const struct fused_call *b, int processors, void *stream)
 {
-    return dtype == DT_BF16 ? launch<A, B, __nv_bfloat16>(a, b, processors, stream)
-                            : launch<A, B, __half>(a, b, processors, stream);
+    return launch<DT_Q4_K, DT_Q6_K>(a, b, processors, stream);
 }
 
-int fused_pair_Q4_K_Q6_K(const struct fused_call *a, const struct fused_call *b, enum dtype dtype,
-                         int processors, void *stream)
+int fused_pair_Q5_K_Q6_K(const struct fused_call *a, const struct fused_call *b, int processors, void *stream)
 {
-    return launch_as<DT_Q4_K, DT_Q6_K>(a, b, dtype, processors, stream);
-}
-
-int fused_pair_Q5_K_Q6_K(const struct fused_call *a, const struct fused_call *b, enum dtype dtype,
-                         int processors, void *stream)
-{
-    return launch_as<DT_Q5_K, DT_Q6_K>(a, b, dtype, processors, stream);
+    return launch<DT_Q5_K, DT_Q6_K>(a, b, processors, stream);
 }

@@ -1,51 +1,108 @@
-/* One row brought into shared memory by one block, and normed there: the same bytes wherever it is done.
+/* One row brought into shared memory by one block, normed if asked, as 16-bit numbers or as digits.
  * SPDX-License-Identifier: Apache-2.0
  *
- * Thread i takes columns 4i … 4i+3, then those 4·ROW_NORM_THREADS further on; sums are fp32, first a
- * thread's, then a warp's in a tree, then the warps' in their order. Rows in shared memory begin on 16-byte
- * borders and are filled up with zeros to whole 16 bytes. */
+ * A thread takes eight columns, those of lane i % 4 of block i / 4 of 32 (weight_layout.h), then those
+ * 8·ROW_THREADS further on; sums are fp32, first a thread's, then a warp's in a tree, then the warps' in
+ * their order. What a thread takes is loaded all at once, and held in registers where the row is normed. */
 #pragma once
 
+#include "cuda/digits.cuh"
+#include "cuda/fused.h"
 #include "cuda/number.cuh"
-#include "cuda/product.h"
 
-constexpr int ROW_NORM_THREADS = 256;
-constexpr int ROW_NORM_WARPS = ROW_NORM_THREADS / 32;
+constexpr int ROW_THREADS = 32 * FUSED_WARPS;
+constexpr int ROW_HELD = 2, ROW_STEP = 8 * ROW_THREADS; // groups of eight held; columns from one to the next
+static_assert(ROW_HELD * ROW_STEP >= FUSED_MOST_NORMED, "a normed row is held whole");
 
-// Begins to copy `bytes` to shared memory, and zeros from there to `room` (a multiple of 16). No register
-// waits for them; row_arrived() does.
-static __device__ __forceinline__ void row_fetch(void *to, const void *from, int bytes, int room)
+struct row_groups {
+    float x[ROW_HELD][8];
+};
+
+template <typename In> static __device__ __forceinline__ float row_one(const void *from, int at, int k)
 {
-#pragma unroll 1
-    for (int at = 16 * static_cast<int>(threadIdx.x); at < room; at += 16 * ROW_NORM_THREADS) {
-        int left = max(0, min(16, bytes - at));
-        unsigned shared = static_cast<unsigned>(__cvta_generic_to_shared(static_cast<char *>(to) + at));
-        const char *source = static_cast<const char *>(from) + (left ? at : 0);
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(source), "r"(left)
-                     : "memory");
+    return at < k ? static_cast<float>(static_cast<const In *>(from)[at]) : 0.0f;
+}
+
+// N columns from `at` on, zeros behind the row's end.
+template <int N, typename In>
+static __device__ __forceinline__ void row_some(float *x, const void *from, int at, int k)
+{
+    if (at + N > k) {
+#pragma unroll
+        for (int i = 0; i < N; i++)
+            x[i] = row_one<In>(from, at + i, k);
+        return;
+    }
+    if constexpr (sizeof(In) == 4) {
+#pragma unroll
+        for (int i = 0; i < N; i += 4) {
+            float4 four = *reinterpret_cast<const float4 *>(static_cast<const float *>(from) + at + i);
+            x[i] = four.x, x[i + 1] = four.y, x[i + 2] = four.z, x[i + 3] = four.w;
+        }
+    } else {
+        uint32_t words[N / 2];
+        if constexpr (N == 8) {
+            uint4 all = *reinterpret_cast<const uint4 *>(static_cast<const In *>(from) + at);
+            words[0] = all.x, words[1] = all.y, words[2] = all.z, words[3] = all.w;
+        } else {
+            uint2 all = *reinterpret_cast<const uint2 *>(static_cast<const In *>(from) + at);
+            words[0] = all.x, words[1] = all.y;
+        }
+#pragma unroll
+        for (int i = 0; i < N / 2; i++) {
+            float2 two = number<In>::unpack(words[i]);
+            x[2 * i] = two.x, x[2 * i + 1] = two.y;
+        }
     }
 }
 
-static __device__ __forceinline__ void row_arrived()
+// The eight columns of a group: at … at+7, or for SIX the same lane's in the order of Q6_K.
+template <bool SIX, typename In>
+static __device__ __forceinline__ void row_eight(float (&x)[8], const void *from, int at, int k)
 {
-    asm volatile("cp.async.wait_all;" ::: "memory");
-    __syncthreads();
+    if constexpr (SIX) {
+        int first = at / 32 * 32 + at % 32 / 2;
+        row_some<4, In>(x, from, first, k);
+        row_some<4, In>(x + 4, from, first + 16, k);
+    } else {
+        row_some<8, In>(x, from, at, k);
+    }
 }
 
-static __device__ __forceinline__ float4 row_four(const float *row, int at)
+// Number j of the group at `at`.
+template <bool SIX> static __device__ __forceinline__ int row_place(int at, int j)
 {
-    return *reinterpret_cast<const float4 *>(row + at);
+    return SIX ? at / 32 * 32 + at % 32 / 2 + j % 4 + j / 4 * 16 : at + j;
 }
 
-template <typename T> static __device__ __forceinline__ float4 row_four(const T *row, int at)
+static __device__ __forceinline__ int row_column(int begin, int group)
 {
-    uint2 packed = *reinterpret_cast<const uint2 *>(row + at);
-    float2 low = number<T>::unpack(packed.x), high = number<T>::unpack(packed.y);
-    return make_float4(low.x, low.y, high.x, high.y);
+    return begin + ROW_STEP * group + 8 * static_cast<int>(threadIdx.x);
+}
+
+// The thread's groups from column `begin` on. Rows begin on 16-byte borders.
+template <bool SIX, typename In>
+static __device__ __forceinline__ void row_load_as(row_groups &groups, const void *from, int k, int begin)
+{
+#pragma unroll
+    for (int i = 0; i < ROW_HELD; i++)
+        row_eight<SIX, In>(groups.x[i], from, row_column(begin, i), k);
+}
+
+template <bool SIX>
+static __device__ __forceinline__ void row_load(row_groups &groups, const void *from, enum dtype dtype, int k,
+                                                int begin)
+{
+    if (dtype == DT_F32)
+        row_load_as<SIX, float>(groups, from, k, begin);
+    else if (dtype == DT_BF16)
+        row_load_as<SIX, __nv_bfloat16>(groups, from, k, begin);
+    else
+        row_load_as<SIX, __half>(groups, from, k, begin);
 }
 
 // The sum over the block; `warps` is shared memory, free when the block enters and when it leaves.
-static __device__ __forceinline__ float row_sum(float x, float warps[ROW_NORM_WARPS])
+static __device__ __forceinline__ float row_sum(float x, float warps[FUSED_WARPS])
 {
 #pragma unroll
     for (int step = 16; step > 0; step /= 2)
@@ -55,63 +112,65 @@ static __device__ __forceinline__ float row_sum(float x, float warps[ROW_NORM_WA
     __syncthreads();
     float sum = 0.0f;
 #pragma unroll
-    for (int i = 0; i < ROW_NORM_WARPS; i++)
+    for (int i = 0; i < FUSED_WARPS; i++)
         sum += warps[i];
     __syncthreads();
     return sum;
 }
 
-struct row_norm { // y = (x - mean) · factor · weight + bias
-    float mean, factor;
-};
-
-template <typename In>
-static __device__ __forceinline__ row_norm row_measure(const In *row, int k, enum product_norm norm,
-                                                       float eps, float warps[ROW_NORM_WARPS])
+// The whole row, which the groups hold, normed and rounded to the arithmetic's type.
+template <bool SIX>
+static __device__ __forceinline__ void row_normalise(const fused_call &call, row_groups &groups,
+                                                     float warps[FUSED_WARPS])
 {
     float mean = 0.0f, sum = 0.0f;
-    if (norm == PRODUCT_NORM_LAYER) {
-#pragma unroll 1
-        for (int at = 4 * static_cast<int>(threadIdx.x); at < k; at += 4 * ROW_NORM_THREADS) {
-            float4 x = row_four(row, at);
-            sum += x.x + x.y + x.z + x.w;
-        }
-        mean = __fdividef(row_sum(sum, warps), static_cast<float>(k));
+    if (call.norm == PRODUCT_NORM_LAYER) {
+#pragma unroll
+        for (int i = 0; i < ROW_HELD; i++)
+#pragma unroll
+            for (int j = 0; j < 8; j++)
+                sum += groups.x[i][j];
+        mean = __fdividef(row_sum(sum, warps), static_cast<float>(call.k));
         sum = 0.0f;
     }
-#pragma unroll 1
-    for (int at = 4 * static_cast<int>(threadIdx.x); at < k; at += 4 * ROW_NORM_THREADS) {
-        float4 four = row_four(row, at);
-        float x[4] = {four.x, four.y, four.z, four.w};
 #pragma unroll
-        for (int i = 0; i < 4; i++)
-            if (at + i < k)
-                sum = fmaf(x[i] - mean, x[i] - mean, sum);
+    for (int i = 0; i < ROW_HELD; i++)
+#pragma unroll
+        for (int j = 0; j < 8; j++) {
+            float &x = groups.x[i][j];
+            x = row_place<SIX>(row_column(0, i), j) < call.k ? x - mean : 0.0f;
+            sum = fmaf(x, x, sum);
+        }
+    float factor = rsqrtf(__fdividef(row_sum(sum, warps), static_cast<float>(call.k)) + call.norm_eps);
+#pragma unroll
+    for (int i = 0; i < ROW_HELD; i++) {
+        int at = row_column(0, i);
+        if (at >= call.k)
+            break;
+        float vector[8];
+        row_eight<SIX, float>(vector, call.norm_weight, at, call.k);
+#pragma unroll
+        for (int j = 0; j < 8; j++)
+            groups.x[i][j] *= factor * vector[j];
+        if (call.norm_bias) {
+            row_eight<SIX, float>(vector, call.norm_bias, at, call.k);
+#pragma unroll
+            for (int j = 0; j < 8; j++)
+                groups.x[i][j] += vector[j];
+        }
+#pragma unroll
+        for (int j = 0; j < 8; j++)
+            groups.x[i][j] = call.dtype == DT_BF16 ? __bfloat162float(__float2bfloat16_rn(groups.x[i][j]))
+                                                   : __half2float(__float2half_rn(groups.x[i][j]));
     }
-    sum = row_sum(sum, warps);
-    return {mean, rsqrtf(__fdividef(sum, static_cast<float>(k)) + eps)};
 }
 
-// The row, normed, to out[0 … end-1]; 0 from k on. end is a multiple of 4; all of it is in shared memory.
-template <typename In, typename T>
-static __device__ __forceinline__ void row_write(const In *row, int k, row_norm norm, const float *weight,
-                                                 const float *bias, T *out, int end)
+// Has the norm's vectors, which nobody writes, brought to the L2 before the row is there.
+static __device__ __forceinline__ void row_expect(const fused_call &call)
 {
-#pragma unroll 1
-    for (int at = 4 * static_cast<int>(threadIdx.x); at < end; at += 4 * ROW_NORM_THREADS) {
-        float x[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-        if (at < k) {
-            float4 four = row_four(row, at), gain = row_four(weight, at);
-            float4 shift = bias ? row_four(bias, at) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-            x[0] = fmaf((four.x - norm.mean) * norm.factor, gain.x, shift.x);
-            x[1] = fmaf((four.y - norm.mean) * norm.factor, gain.y, shift.y);
-            x[2] = fmaf((four.z - norm.mean) * norm.factor, gain.z, shift.z);
-            x[3] = fmaf((four.w - norm.mean) * norm.factor, gain.w, shift.w);
-#pragma unroll
-            for (int i = 1; i < 4; i++)
-                x[i] = at + i < k ? x[i] : 0.0f;
-        }
-        *reinterpret_cast<uint2 *>(out + at) =
-            make_uint2(number<T>::pack(x[0], x[1]), number<T>::pack(x[2], x[3]));
+    for (int at = 32 * static_cast<int>(threadIdx.x); at < call.k; at += 32 * ROW_THREADS) {
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(call.norm_weight + at));
+        if (call.norm_bias)
+            asm volatile("prefetch.global.L2 [%0];" ::"l"(call.norm_bias + at));
     }
 }

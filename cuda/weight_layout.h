@@ -140,21 +140,38 @@ LAYOUT_CODE uint32_t layout_low(uint32_t word, int j, uint32_t under)
 /* Bit 4 of the codes, from the high word of four blocks; block is 0 … 3 in it. */
 LAYOUT_CODE uint32_t layout_fifth(uint32_t high, int block, int j, uint32_t under)
 {
-    int bit = 4 * block + j;
+    int bit = 4 * j + block;
     return layout_merge(bit >= 4 ? high >> (bit - 4) : high << (4 - bit), 0x00100010u, under);
 }
 
 /* Bits 4 and 5, from the high word of two blocks; block is 0 or 1 in it. */
 LAYOUT_CODE uint32_t layout_top_two(uint32_t high, int block, int j, uint32_t under)
 {
-    int bit = 2 * (4 * block + j);
+    int bit = 4 * j + 2 * block;
     return layout_merge(bit >= 4 ? high >> (bit - 4) : high << (4 - bit), 0x00300030u, under);
 }
 
-/* Q8_0: a block is two words; pair j lies in word j / 2. The codes are the bytes as they are, signed. */
+/* Q8_0: a block is two words; pair j lies in word j % 2. The codes are the bytes as they are, signed. */
 LAYOUT_CODE uint32_t layout_bytes(uint32_t word, int j)
 {
-    return word >> 8 * (j & 1) & 0x00ff00ffu;
+    return word >> 8 * (j / 2) & 0x00ff00ffu;
+}
+
+/* ---- from a lane's words to four codes, one a byte: numbers 0, 4, 1, 5 (half 0) or 2, 6, 3, 7 (half 1) ----
+ */
+LAYOUT_CODE uint32_t layout_low_bytes(uint32_t word, int half)
+{
+    return word >> 4 * half & 0x0f0f0f0fu;
+}
+
+LAYOUT_CODE uint32_t layout_fifth_bytes(uint32_t high, int block, int half, uint32_t under)
+{
+    return layout_merge(half ? high >> block : high << (4 - block), 0x10101010u, under);
+}
+
+LAYOUT_CODE uint32_t layout_top_two_bytes(uint32_t high, int block, int half, uint32_t under)
+{
+    return layout_merge(half ? high >> 2 * block : high << (4 - 2 * block), 0x30303030u, under);
 }
 
 /* Q4_K, Q5_K: four scales and four minima of half a unit (half 0 or 1), a byte each, from the last three
@@ -223,9 +240,10 @@ LAYOUT_CODE uint32_t layout_make_codes(enum dtype dtype, const unsigned char *ra
 {
     uint32_t made = 0;
     if (dtype == DT_Q8_0) { /* 32 words a unit: 16 a run of two blocks, 4 a lane, 2 a block */
-        int in = (int)(word % 32), block = in / 16 * 2 + in % 4 / 2, t = in % 16 / 4, first = in % 2 * 4;
-        for (int j = 0; j < 4; j++)
-            made |= layout_code_at(dtype, raw, k, word / 32, block, t, first + j) << (j % 2 * 16 + j / 2 * 8);
+        int in = (int)(word % 32), block = in / 16 * 2 + in % 4 / 2, t = in % 16 / 4, first = in % 2 * 2;
+        for (int byte = 0; byte < 4; byte++)
+            made |= layout_code_at(dtype, raw, k, word / 32, block, t, first + byte % 2 * 4 + byte / 2)
+                    << 8 * byte;
         return made;
     }
     int in = (int)(word % 32), block = in / 16 * 4 + in % 4, t = in % 16 / 4;
@@ -243,7 +261,7 @@ LAYOUT_CODE uint32_t layout_make_high(enum dtype dtype, const unsigned char *raw
     for (int b = 0; b < blocks; b++)
         for (int j = 0; j < 8; j++) {
             uint32_t code = layout_code_at(dtype, raw, k, word / (4 * words), first + b, t, j) >> 4;
-            made |= code << (bits * (4 * b + j / 2) + j % 2 * 16);
+            made |= code << (4 * (j / 2) + bits * b + j % 2 * 16);
         }
     return made;
 }
@@ -319,7 +337,7 @@ LAYOUT_CODE uint32_t layout_pair(enum dtype dtype, const unsigned char *row, con
                                  int64_t unit, int block, int t, int j)
 {
     if (dtype == DT_Q8_0) {
-        int64_t byte = unit * 128 + block / 2 * 64 + t * 16 + block % 2 * 8 + j / 2 * 4;
+        int64_t byte = unit * 128 + block / 2 * 64 + t * 16 + block % 2 * 8 + j % 2 * 4;
         return layout_bytes(layout_load(row, byte), j);
     }
     uint32_t pair = layout_low(layout_load(row, unit * 128 + block / 4 * 64 + t * 16 + block % 4 * 4), j, 0);

@@ -1,7 +1,8 @@
 /* Times the products of the CUDA plug-in beside the card's read ceiling, measured in the same run.
  * SPDX-License-Identifier: Apache-2.0
  *
- * usage: bench_products [small|layer|large|unpack …]; all of them by default
+ * usage: bench_products [small|layer|large|unpack|TYPE …]; all of them by default, of all types unless some
+ * are named
  *
  * Weights are random and so many that none is read twice within the L2's reach; launches are timed inside a
  * graph; every figure is the median of several replays. Shares are of the best read rate of this run. */
@@ -123,6 +124,13 @@ static const shape shapes[] = {
 static const enum dtype types[] = {DT_BF16, DT_F16,  DT_Q8_0, DT_Q6_K, DT_Q5_K,
                                    DT_Q4_K, DT_Q4_0, DT_Q4_1, DT_Q5_0, DT_F32};
 
+static std::vector<std::string> named; // types
+
+static bool is_wanted(enum dtype type)
+{
+    return named.empty() || std::find(named.begin(), named.end(), dtype_info(type)->name) != named.end();
+}
+
 static product_weight weight_at(size_t offset, enum dtype type, int64_t n, int64_t k)
 {
     return {type, n, k, product_stride(type, k), pool + offset};
@@ -162,6 +170,8 @@ static void bench_small()
     printf("\none to sixty-four rows, bf16: us a product, GB/s of weights (share of the ceiling)\n");
     for (const shape &s : shapes)
         for (enum dtype type : types) {
+            if (!is_wanted(type))
+                continue;
             double bytes = static_cast<double>(product_stride(type, s.k) * s.n);
             printf("%-22s %-5s", s.name, dtype_info(type)->name);
             for (int64_t rows : {1, 2, 8, 16, 32, 64}) {
@@ -219,6 +229,8 @@ static void bench_layer()
     printf("\nthe products of 8B layers without attention, one row, four launches each: us a layer, share of "
            "the ceiling\n");
     for (enum dtype type : types) {
+        if (!is_wanted(type))
+            continue;
         size_t bytes = 0;
         int layers = 0;
         double s = seconds_of([&] {
@@ -292,8 +304,16 @@ int main(int argc, char **argv)
         void (*run)();
     } parts[] = {
         {"small", bench_small}, {"layer", bench_layer}, {"large", bench_large}, {"unpack", bench_unpack}};
+    bool every = true;
+    for (int i = 1; i < argc; i++) {
+        bool part = std::any_of(std::begin(parts), std::end(parts),
+                                [&](auto &p) { return strcmp(argv[i], p.name) == 0; });
+        every &= !part;
+        if (!part)
+            named.push_back(argv[i]);
+    }
     for (auto &part : parts) {
-        bool run = argc == 1;
+        bool run = every;
         for (int i = 1; i < argc; i++)
             run |= strcmp(argv[i], part.name) == 0;
         if (run)

@@ -1,7 +1,7 @@
 # The products: their kernels, test program and timing program.
 # SPDX-License-Identifier: Apache-2.0
 TYPES = F32 F16 BF16 Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q4_K Q5_K Q6_K
-PRODUCT_OBJECTS = $(TYPES:%=$(OUT)/fused_%.o) $(OUT)/fused_pair.o $(OUT)/weight.o $(OUT)/bias.o $(OUT)/product.o $(OUT)/matrix_library.o
+PRODUCT_OBJECTS = $(TYPES:%=$(OUT)/fused_%.o) $(OUT)/fused_pair.o $(OUT)/weight.o $(OUT)/bias.o $(OUT)/digits.o $(OUT)/product.o $(OUT)/matrix_library.o
 HOST_FLAGS = -I$(top) -I$(top)/src -Xcompiler -std=gnu11,-O2,-fPIC,-Wall,-Wextra
 TRUTH_OBJECTS = $(OUT)/truth_dequant.o $(OUT)/truth_half.o $(OUT)/truth_dtype.o $(OUT)/truth_mem.o
 

@@ -253,7 +253,8 @@ static void check_products(struct rig *rig, enum dtype dtype, int64_t rows, bool
     struct operand weights[4], biases[4], outs[4];
     struct backend_product tested[4], plain[4];
     for (int i = 0; i < count; i++) {
-        int64_t n = 1 + (int64_t)unit_below(unit_below(2) ? 40 : 300);
+        /* A dozen at least: of a single number, cancellation may leave a few bits only. */
+        int64_t n = 12 + (int64_t)unit_below(unit_below(2) ? 40 : 300);
         enum dtype out = accumulate ? rig->tested->residual : either(rig);
         bool biased = unit_below(2);
         weights[i] = weight_random(rig, dtype, n, k);

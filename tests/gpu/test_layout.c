@@ -103,7 +103,7 @@ static void pairs_carry_no_stray_bits(void **state)
             assert_int_equal(layout_low(word, j, 0) & ~0x000f000fu, 0);
             assert_int_equal(layout_bytes(word, j) & ~0x00ff00ffu, 0);
             for (int block = 0; block < 4; block++) {
-                uint32_t fifth = layout_fifth(word, block, j, 0), bit = (uint32_t)(4 * block + j);
+                uint32_t fifth = layout_fifth(word, block, j, 0), bit = (uint32_t)(4 * j + block);
                 assert_int_equal(fifth, (word >> bit & 1) << 4 | (word >> (bit + 16) & 1) << 20);
             }
         }
