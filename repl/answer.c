@@ -148,6 +148,12 @@ static int answer_compute(struct answer *answer, struct work *work, const ll_tok
         answer->finish = LL_FINISH_CANCELLED;
     else if (status != LL_OK)
         return program_fail(program, CONCERN_WORK, &error);
+    bool grammar = sampling.grammar_file || sampling.json_schema_file;
+    if (grammar && limit && answer->finish != LL_FINISH_END) {
+        meter_clear(&program->meter);
+        say_note("the answer was cut (%s) before it was a whole text of its grammar",
+                 answer_finish_name(answer->finish));
+    }
     return LEAVE_OK;
 }
 

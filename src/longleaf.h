@@ -436,10 +436,12 @@ typedef struct ll_sampling {
     size_t dry_breaker_count;
     const char *const *bias; /* [bias_count] "TOKEN=NUMBER", added to its logit; -inf: never */
     size_t bias_count;
+    const char *grammar, *grammar_file;         /* GBNF, as text or in a file; what comes is a text of it */
+    const char *json_schema, *json_schema_file; /* what comes is a JSON document valid under it */
 } ll_sampling;
 
 typedef enum ll_finish {
-    LL_FINISH_END,       /* the model ended its turn   */
+    LL_FINISH_END,       /* the model ended its turn; with a grammar: the text is complete */
     LL_FINISH_LENGTH,    /* max_tokens reached         */
     LL_FINISH_STOP_TEXT, /* a stop string came         */
     LL_FINISH_CALLER,    /* on_token returned LL_STOP  */
@@ -480,7 +482,9 @@ ll_status ll_session_save(ll_session *session, const char *path, const void *att
 ll_status ll_session_load(ll_session *session, const char *path, const ll_run *run, ll_error *error);
 /* The caller's own bytes in such a file; no session is needed. */
 ll_status ll_snapshot_attached(const char *path, char *out, size_t cap, size_t *ret_length, ll_error *error);
-/* Continues the timeline. Generated tokens stay on it, the ending token included when it has one. */
+/* Continues the timeline. Generated tokens stay on it, the ending token included when it has one. A grammar
+ * begins anew with each call; any finish but LL_FINISH_END has cut its text. LL_ARGUMENT, LL_UNSUPPORTED: it
+ * is none, or cannot be kept. */
 ll_status ll_generate(ll_session *session, const ll_sampling *sampling, size_t max_tokens,
                       const ll_run *run, ll_finish *ret, ll_error *error);
 /* logprobs[i] of tokens[i] given all before it, i ≥ 1; logprobs[0] is 0. From an empty context, and leaves

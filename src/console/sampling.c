@@ -2,10 +2,19 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "console/sampling.h"
 
+#include <string.h>
+
 ll_dtype cache_type_of(const struct settings *settings)
 {
     static const ll_dtype types[] = {LL_F32, LL_F16, LL_BF16, LL_Q8_0}; /* as option.c lists them */
     return types[settings_count(settings, OPTION_KV, 1)];
+}
+
+/* A file's name; "none" takes one back that was given elsewhere. */
+static const char *file_of(const struct settings *settings, enum option option)
+{
+    const char *name = settings_text(settings, option);
+    return name && strcmp(name, "none") != 0 ? name : NULL;
 }
 
 ll_sampling sampling_of(const struct settings *settings)
@@ -34,6 +43,8 @@ ll_sampling sampling_of(const struct settings *settings)
     sampling.mirostat_eta = (float)settings_number(settings, OPTION_MIROSTAT_ETA);
     sampling.bias = (const char *const *)settings->values[OPTION_LOGIT_BIAS].items;
     sampling.bias_count = settings->values[OPTION_LOGIT_BIAS].item_count;
+    sampling.grammar_file = file_of(settings, OPTION_GRAMMAR);
+    sampling.json_schema_file = file_of(settings, OPTION_JSON_SCHEMA);
     sampling.seed = settings_count(settings, OPTION_SEED, 0);
     sampling.choices = (int)settings_count(settings, OPTION_LOGPROBS, 0);
     sampling.ignore_end = settings_flag(settings, OPTION_IGNORE_EOS);

@@ -93,6 +93,9 @@ static ll_status open_batch(struct batch *b, ll_error *error)
     if (b->options->context > INT32_MAX)
         return error_set(error, LL_ARGUMENT, "batch", "a context of %zu tokens is larger than any model's",
                          b->options->context);
+    const ll_sampling *s = &b->options->sampling;
+    if (s->grammar || s->grammar_file || s->json_schema || s->json_schema_file)
+        return error_set(error, LL_UNSUPPORTED, "batch", "grammars are kept in single answers only");
     b->finished = mem_new(b->request_count, sizeof *b->finished);
     if (!b->finished)
         return error_nomem(error, "batch", b->request_count);

@@ -24,6 +24,7 @@ struct generation {
     bool plain;    /* the greatest logit is what is picked: the device says which */
     ll_token next; /* that one, when plain and computed; else NOT_COMPUTED */
     bool finished;
+    bool complete; /* a grammar's text is; its last token is shown */
     ll_finish finish;
 };
 
@@ -60,10 +61,18 @@ static void send(struct generation *g, ll_token token, const float *logits)
         end_with(g, LL_FINISH_CALLER);
 }
 
+/* The grammar has all it wants, so no token has to say that it ends. */
+static void complete(struct generation *g)
+{
+    g->complete = true;
+    end_with(g, LL_FINISH_END);
+}
+
 /* Decides what the new token means before it is shown: end-of-turn tokens and stop strings never are. */
 static void classify(struct generation *g, ll_token token)
 {
     size_t length = 0;
+    bool last = g->index + 1 >= g->max_tokens;
     if (!g->sampling.ignore_end && tokenizer_is_end(g->tokenizer, token)) {
         end_with(g, LL_FINISH_END);
     } else {
@@ -71,7 +80,9 @@ static void classify(struct generation *g, ll_token token)
         text_stream_push(&g->stream, piece ? piece : "", piece ? length : 0);
         if (g->stream.stopped)
             end_with(g, LL_FINISH_STOP_TEXT);
-        else if (g->index + 1 >= g->max_tokens)
+        else if (sampler_must_end(g->sampler) || (last && sampler_may_end(g->sampler)))
+            complete(g);
+        else if (last)
             end_with(g, LL_FINISH_LENGTH);
         else if (ll_session_position(g->session) >= session_context(g->session))
             end_with(g, LL_FINISH_CONTEXT);
@@ -82,7 +93,8 @@ static void classify(struct generation *g, ll_token token)
 static void flush_held(struct generation *g)
 {
     struct strbuf shown = {0};
-    strbuf_append(&shown, strbuf_text(&g->stream.out), g->finish == LL_FINISH_END ? 0 : g->stream.out.length);
+    bool ended = g->finish == LL_FINISH_END && !g->complete; /* by a token that is not shown */
+    strbuf_append(&shown, strbuf_text(&g->stream.out), ended ? 0 : g->stream.out.length);
     text_stream_finish(&g->stream);
     strbuf_append(&shown, strbuf_text(&g->stream.out), g->stream.out.length);
     strbuf_fini(&g->stream.out);
@@ -98,6 +110,8 @@ static ll_status next_token(struct generation *g, ll_error *error)
     if (token == NOT_COMPUTED)
         token = sampler_pick(g->sampler, logits, history, history_count);
     g->next = NOT_COMPUTED;
+    if (token < 0)
+        LL_TRY(sampler_problem(g->sampler, error));
     if (token < 0)
         return error_set(error, LL_FORMAT, "generate",
                          "the model's output is not a number after %zu tokens; its file may be damaged",

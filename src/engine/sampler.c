@@ -6,12 +6,14 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/options.h"
 #include "base/strbuf.h"
 #include "engine/candidates.h"
 #include "engine/mirostat.h"
 #include "engine/penalty.h"
+#include "text/recogniser.h"
 
 struct sampler {
     ll_sampling sampling;
@@ -21,6 +23,8 @@ struct sampler {
     float *changed;          /* [vocabulary], the copy that such rules change; NULL when there are none */
     struct candidates candidates; /* without memory when greedy */
     struct mirostat mirostat;
+    struct recogniser *recogniser; /* NULL: no grammar */
+    ll_error problem;              /* why the last pick failed; LL_OK: the logits are not numbers */
 
     const float *logits; /* of this pick, changed or not */
     const ll_token *history;
@@ -176,6 +180,16 @@ static void run_dry(struct sampler *s)
     penalty_dry(s->penalty, s->changed, s->history, s->count);
 }
 
+static bool has_grammar(const ll_sampling *s)
+{
+    return s->grammar || s->grammar_file || s->json_schema || s->json_schema_file;
+}
+
+static void run_grammar(struct sampler *s)
+{
+    (void)recogniser_mask(s->recogniser, s->changed, &s->problem);
+}
+
 static void run_greatest(struct sampler *s)
 {
     for (size_t i = 0; i < s->vocabulary; i++)
@@ -235,6 +249,7 @@ static const struct rule {
     {"logit-bias", penalty_has_bias, run_bias, false},
     {"penalties", penalty_has_repeat, run_penalties, false},
     {"dry", penalty_has_dry, run_dry, false},
+    {"grammar", has_grammar, run_grammar, false},
     {"greatest", greedy, run_greatest, false},
     {"top-k", has_top_k, run_top_k, true},
     {"temperature", has_temperature, run_temperature, true},
@@ -273,11 +288,63 @@ ll_status ll_sampling_order(const ll_sampling *given, char *out, size_t cap, siz
 
 /* ---- opening ---- */
 
+static ll_status read_text(const char *path, struct strbuf *out, ll_error *error)
+{
+    return file_read(path, GRAMMAR_MOST_TEXT, NULL, out, error);
+}
+
+/* One of text and file, or a schema as either, becomes GBNF. */
+static ll_status read_grammar(const ll_sampling *s, struct strbuf *out, ll_error *error)
+{
+    struct strbuf schema = {0};
+    if ((s->grammar != NULL) + (s->grammar_file != NULL) + (s->json_schema != NULL) +
+            (s->json_schema_file != NULL) >
+        1)
+        return error_set(error, LL_ARGUMENT, "grammar",
+                         "only one of grammar and JSON schema can be kept at a time");
+    if (s->grammar)
+        strbuf_puts(out, s->grammar);
+    else if (s->grammar_file)
+        return read_text(s->grammar_file, out, error);
+    if (s->grammar)
+        return LL_OK;
+    ll_status status = LL_OK;
+    if (s->json_schema)
+        strbuf_puts(&schema, s->json_schema);
+    else
+        status = read_text(s->json_schema_file, &schema, error);
+    if (status == LL_OK)
+        status = grammar_of_schema(strbuf_text(&schema), schema.length, out, error);
+    strbuf_fini(&schema);
+    return status;
+}
+
+static ll_status open_grammar(struct sampler *s, const struct sampler_place *place, ll_error *error)
+{
+    struct strbuf text = {0};
+    struct grammar grammar = {0};
+    if (!place->tokenizer)
+        return error_set(error, LL_ARGUMENT, "grammar", "a grammar needs a tokenizer");
+    ll_status status = read_grammar(&s->sampling, &text, error);
+    if (status == LL_OK && text.failed)
+        status = error_nomem(error, "grammar", text.length);
+    if (status == LL_OK)
+        status = grammar_parse(strbuf_text(&text), text.length, &grammar, error);
+    if (status == LL_OK)
+        status = recogniser_open(&grammar, place->tokenizer, place->vocabulary, !s->sampling.ignore_end,
+                                 &s->recogniser, error);
+    grammar_fini(&grammar);
+    strbuf_fini(&text);
+    return status;
+}
+
 static ll_status open_parts(struct sampler *s, const struct sampler_place *place, ll_error *error)
 {
     LL_TRY(
         penalty_open(&s->sampling, place->tokenizer, place->vocabulary, place->context, &s->penalty, error));
-    if (s->penalty) {
+    if (has_grammar(&s->sampling))
+        LL_TRY(open_grammar(s, place, error));
+    if (s->penalty || s->recogniser) {
         s->changed = mem_new(s->vocabulary, sizeof *s->changed);
         if (!s->changed)
             return error_nomem(error, "sampler", s->vocabulary * sizeof *s->changed);
@@ -313,6 +380,7 @@ void sampler_close(struct sampler *s)
     if (!s)
         return;
     penalty_close(s->penalty);
+    recogniser_close(s->recogniser);
     candidates_fini(&s->candidates);
     mem_free(s->changed);
     mem_free(s);
@@ -330,6 +398,7 @@ ll_token sampler_pick(struct sampler *s, const float *logits, const ll_token *hi
     s->history = history;
     s->count = count;
     s->picked = -1;
+    s->problem = (ll_error){0};
     if (s->changed) {
         memcpy(s->changed, logits, s->vocabulary * sizeof *logits);
         s->logits = s->changed;
@@ -343,8 +412,29 @@ ll_token sampler_pick(struct sampler *s, const float *logits, const ll_token *hi
                 return -1;
         }
         rules[i].run(s);
+        if (s->problem.status != LL_OK)
+            return -1;
     }
+    if (s->recogniser && s->picked >= 0 && recogniser_accept(s->recogniser, s->picked, &s->problem) != LL_OK)
+        return -1;
     return s->picked;
+}
+
+ll_status sampler_problem(const struct sampler *s, ll_error *error)
+{
+    if (s->problem.status != LL_OK && error)
+        *error = s->problem;
+    return s->problem.status;
+}
+
+bool sampler_may_end(const struct sampler *s)
+{
+    return s->recogniser && recogniser_may_end(s->recogniser);
+}
+
+bool sampler_must_end(const struct sampler *s)
+{
+    return s->recogniser && recogniser_must_end(s->recogniser);
 }
 
 /* ---- the untouched distribution ---- */

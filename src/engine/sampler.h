@@ -21,8 +21,14 @@ struct sampler_place {
 ll_status sampler_open(const ll_sampling *sampling, const struct sampler_place *place, struct sampler **ret,
                        ll_error *error);
 void sampler_close(struct sampler *sampler);
-/* history: all tokens so far, for the penalties. -1 when the logits are not numbers. */
+/* history: all tokens so far, for the penalties. -1 when the logits are not numbers, or for a reason that
+ * sampler_problem tells. */
 ll_token sampler_pick(struct sampler *sampler, const float *logits, const ll_token *history, size_t count);
+/* Why the last pick failed: LL_OK when the logits are not numbers, else the status of *error. */
+ll_status sampler_problem(const struct sampler *sampler, ll_error *error);
+/* Whether the text of a grammar may end after what was picked, and whether it must. */
+bool sampler_may_end(const struct sampler *sampler);
+bool sampler_must_end(const struct sampler *sampler);
 /* Whether it always picks the greatest logit, whatever came before. */
 bool sampler_is_plain(const struct sampler *sampler);
 /* The untouched distribution at this position: *ret_logprob of token, and the best alternatives. */

@@ -10,7 +10,16 @@
 
 /* The CPU backend's habits, from src/cpu: buffers grow by a quarter more than is needed; a task of attention
  * has 96 rows and tiles of 64 keys; panels of a product have up to 16 lanes, several at once. */
-enum { GROWTH_PART = 4, UNIT_ROWS = 96, TILE_KEYS = 64, LANES = 16, PANELS_AT_ONCE = 2 };
+enum {
+    GROWTH_PART = 4,
+    UNIT_ROWS = 96,
+    TILE_KEYS = 64,
+    LANES = 16,
+    PANELS_AT_ONCE = 2,
+    PRODUCT_ROWS = 240,
+    BYTE_COLUMNS = 768,
+    FLOAT_COLUMNS = 256
+};
 
 /* What the program holds besides: measured on 64-bit Linux, see docs/memory.md. */
 enum {
@@ -127,6 +136,16 @@ static uint64_t attention_scratch(const struct model_hparams *h, int i)
     return floats * sizeof(float) + rows * sizeof(int64_t) + 1024;
 }
 
+/* Panels of a stretch of columns, sums that wait between stretches, and the rows of a last panel. */
+static uint64_t product_scratch(uint64_t columns, bool quantized)
+{
+    uint64_t sums = PRODUCT_ROWS * LANES * PANELS_AT_ONCE * sizeof(float);
+    if (quantized)
+        return PANELS_AT_ONCE * (BYTE_COLUMNS / 32) * 10 * LANES * sizeof(float) + sums +
+               columns * LANES * 17 / 16;
+    return PANELS_AT_ONCE * FLOAT_COLUMNS * LANES * sizeof(float) + sums + columns * LANES * sizeof(float);
+}
+
 static uint64_t rotary_sets(const struct model_hparams *h)
 {
     bool seen[2] = {false, false};
@@ -141,8 +160,7 @@ static uint64_t working_bytes(const struct model_hparams *h, const struct invent
     uint64_t columns = (uint64_t)inventory->widest, scratch = 0, shared = 0;
     uint64_t rows = larger(times(r->context, r->sequences), 1);
     rows = rows < (uint64_t)r->device.rows ? rows : (uint64_t)r->device.rows; /* of the largest step */
-    uint64_t product = inventory->quantized ? columns * LANES * (2 * PANELS_AT_ONCE + 1)
-                                            : columns * LANES * sizeof(float) * 2;
+    uint64_t product = product_scratch(columns, inventory->quantized);
     for (int i = 0; i < h->layers; i++)
         scratch = larger(scratch, attention_scratch(h, i));
     if (inventory->quantized) /* activations as bytes, with a scale and sums for every 32 */

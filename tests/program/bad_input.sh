@@ -31,6 +31,10 @@ else
     tap_skip "a document that may not be read" "root may read everything"
 fi
 refused 2 'TOKEN=NUMBER' "a logit bias that is none" longleaf run -m toy -p hi -n 2 --logit-bias 5
+echo 'root ::= root "a" | "b"' > left.gbnf
+echo 'leaf ::= "a"' > rootless.gbnf
+refused 2 'no rule' "a grammar without a root" longleaf run -m toy -p hi --grammar rootless.gbnf
+refused 1 'left' "a grammar that recurses on its left" longleaf run -m toy -p hi --grammar left.gbnf
 refused 2 'mirostat' "a version of mirostat that there is not" longleaf run -m toy -p hi --mirostat 3
 refused 5 'nothing.gguf' "an adapter that is not there" longleaf run -m toy -p hi --adapter nothing.gguf
 refused 5 'no adapter' "a model as an adapter" longleaf run -m toy -p hi --adapter "$LONGLEAF_MODELS/toy.gguf":0.5
