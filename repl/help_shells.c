@@ -175,7 +175,11 @@ static void complete_zsh(struct output *output)
                         "    fi\n"
                         "    _arguments -s -S : $options\n"
                         "}\n"
-                        "_longleaf \"$@\"\n");
+                        "if [[ ${funcstack[1]} == _longleaf ]]; then\n"
+                        "    _longleaf \"$@\"\n"
+                        "else\n" /* sourced, not found in a folder of completions */
+                        "    compdef _longleaf longleaf\n"
+                        "fi\n");
 }
 
 /* ---- fish ---- */

@@ -201,7 +201,8 @@ int talk_cite(struct talk *talk, const char *number)
         return LEAVE_USAGE;
     }
     if (*end || !wanted || wanted > count) {
-        say_error("the last summary has the sentences 1 to %zu, not “%s”", count, number);
+        say_error("the last summary (%s) has %s, and “%s” is none of them", text_string(&talk->summed_name),
+                  human_things(count, "sentence").text, number);
         return LEAVE_USAGE;
     }
     if (ll_summary_get_sentence(talk->summing.summary, wanted - 1, &sentence) != LL_OK)

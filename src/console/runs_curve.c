@@ -108,7 +108,7 @@ static void show(const struct curve *curve, bool svg, size_t columns, struct tex
     } else if (!chart.count) {
         text_puts(out, "no run of ");
         escape_append_line(out, curve->label);
-        text_puts(out, " with its memory is in the log\n");
+        text_puts(out, " in one session that has ended is in the log; runs over many windows do not count\n");
     } else {
         chart_braille(&chart, columns, ROWS, out);
         list_dots(curve, out);

@@ -75,8 +75,11 @@ fi
 if command -v zsh > /dev/null; then
     zsh -n "$top_srcdir/repl/completion/_longleaf" > "$tap_note" 2>&1
     tap_case $? "zsh can read its completion script"
+    is "$(zsh -fc 'compdef() { echo "$@"; }; source "$1"' zsh "$top_srcdir/repl/completion/_longleaf" 2>&1)" \
+        "_longleaf longleaf" "sourced, zsh's script says what it completes"
 else
     tap_skip "zsh can read its completion script" "zsh is not installed"
+    tap_skip "sourced, zsh's script says what it completes" "zsh is not installed"
 fi
 if command -v fish > /dev/null; then
     cat > try.fish <<'END'
