@@ -505,16 +505,14 @@ typedef struct ll_document_options {
 
 typedef struct ll_document_info {
     const char *title, *kind, *encoding;
-    uint64_t bytes;          /* of normalised UTF-8 text */
-    uint64_t source_bytes;   /* of the files read        */
+    uint64_t bytes, source_bytes; /* of normalised UTF-8 text; of the files read */
     size_t files, pages, sections, paragraphs;
     size_t unread_pages;     /* pages without text (scans): named in notes */
     size_t skipped;          /* files and parts that could not be read: named in notes */
 } ll_document_info;
 
 typedef struct ll_file {
-    const char *name; /* as shown to a person */
-    const char *label; /* the name without the folders that all files of the document have in common */
+    const char *name, *label; /* as shown to a person; without the folders that all files have in common */
     const char *kind;
     uint64_t first_byte, last_byte; /* of the normalised text, last exclusive */
     uint64_t source_bytes;
@@ -522,12 +520,10 @@ typedef struct ll_file {
 } ll_file;
 
 typedef struct ll_place { /* where a stretch of the document's text stands for a person */
-    size_t file;                    /* index; name and label as in ll_file */
-    const char *name, *label;
-    uint64_t first_byte, last_byte; /* within that file; last exclusive */
-    bool in_file;                   /* false: bytes of the file are not known (PDF, DOCX, encodings other than
-                                       UTF-8 …); they are then those of the text that the file alone gives */
-    size_t first_page, last_page;   /* 0: the file has no pages */
+    size_t file, first_page, last_page; /* index; pages 0: the file has none */
+    const char *name, *label;           /* as in ll_file */
+    uint64_t first_byte, last_byte;     /* within that file; last exclusive */
+    bool in_file; /* false: the file's bytes are not known (PDF, DOCX, not UTF-8); they are its text's then */
 } ll_place;
 
 typedef struct ll_section {
@@ -546,8 +542,7 @@ ll_status ll_document_open(const char *const *paths, size_t count, const ll_docu
 ll_status ll_document_from_text(const char *text, size_t length, const ll_document_options *options,
                                 ll_document **ret, ll_error *error);
 /* All of them in one, in their order, as if their files had been opened together; they stay as they are. */
-ll_status ll_document_join(const ll_document *const *documents, size_t count, ll_document **ret,
-                           ll_error *error);
+ll_status ll_document_join(const ll_document *const *parts, size_t count, ll_document **ret, ll_error *error);
 void ll_document_close(ll_document *document);
 ll_status ll_document_get_info(const ll_document *document, ll_document_info *ret);
 ll_status ll_document_get_file(const ll_document *document, size_t file, ll_file *ret);
@@ -559,8 +554,7 @@ ll_status ll_document_get_source(const ll_document *document, uint64_t byte, siz
 /* The member of a packed document (DOCX, ODT, EPUB, PPTX) that a byte of the text comes out of; LL_NOT_FOUND:
  * its file has none. Members of archives are files of their own. */
 ll_status ll_document_get_part(const ll_document *document, uint64_t byte, const char **ret_name);
-/* Of bytes [first, last) of the document's text, which joins all files; what reaches into the next file is
- * cut at the end of the first. LL_NOT_FOUND past the end of the text. */
+/* Of bytes [first, last) of the whole text, cut at the end of the first file; LL_NOT_FOUND past its end. */
 ll_status ll_document_get_place(const ll_document *document, uint64_t first, uint64_t last, ll_place *ret);
 const char *ll_document_text(const ll_document *document, size_t *ret_length);
 size_t ll_document_note_count(const ll_document *document);               /* things a person must know */
@@ -652,13 +646,11 @@ typedef struct ll_sentence { /* one sentence of the answer and what it rests on 
     size_t first_page, last_page; /* 0: the document has no pages */
     uint64_t first_byte, last_byte;
     float support;   /* share of content words found in the window it rests on */
-    bool quoted;     /* taken word for word from the document */
-    bool counted;    /* counted from all lines of a log or rows of a table: nobody's words */
+    bool quoted, counted; /* the document's own words; counted from all lines of a log or rows of a table */
     bool line;       /* stands alone, as the lines of logs do, and is no sentence of a paragraph */
     bool supported;  /* false: too few of its words, or not all numbers and names, are there; shown marked */
     size_t window;   /* of the plan, from 0 */
-    const char *file;  /* as it was named; "" for a text */
-    const char *title; /* of the section it rests on; NULL: the document has none */
+    const char *file, *title; /* as it was named, "" for a text; of its section, NULL: there is none */
 } ll_sentence;
 
 typedef struct ll_summary_stats {
@@ -698,8 +690,7 @@ typedef struct ll_answer_info {
     bool found;         /* false: not in the document; the text says so */
     bool generated;     /* the text is the model's own; else it is the first quote */
     const char *reason; /* how it was decided, one sentence */
-    size_t passages;    /* windows the document has for this */
-    size_t asked;       /* of those, put before the model */
+    size_t passages, asked; /* windows the document has for this; of those, put before the model */
 } ll_answer_info;
 
 typedef struct ll_quote { /* word for word from the document */

@@ -23,6 +23,7 @@ struct selection {
     size_t first, last;   /* bytes of the document to choose from */
     struct word_set runs; /* of four words, of the sentences taken */
     float floor;          /* sentences scored lower are taken only when nothing else is there */
+    bool lenient;         /* also what shares phrases with sentences taken */
 };
 
 static bool says_nothing_new(const struct selection *s, size_t candidate)
@@ -98,7 +99,7 @@ static size_t best_between(const struct selection *s, size_t first, size_t last)
             s->used + claim->words > s->words)
             continue;
         if ((best == SIZE_MAX || worth(s, i) > worth(s, best)) && !says_nothing_new(s, i) &&
-            !sounds_like_before(s, i))
+            (s->lenient || !sounds_like_before(s, i)))
             best = i;
     }
     return best;
@@ -196,6 +197,10 @@ static void spread(struct selection *s)
             take(s, best);
     }
     fill_gaps(s);
+    /* Where most sentences have phrases in common, those are how the text speaks, and no repetition. */
+    s->lenient = s->used * 2 < s->words;
+    if (s->lenient)
+        fill_gaps(s);
 }
 
 static bool speaks_for_group(const struct selection *s, size_t candidate)

@@ -256,6 +256,34 @@ static void what_is_said_once_goes_before_what_is_said_again_and_again(void **st
     strbuf_fini(&text);
 }
 
+static void sentences_of_one_formula_do_not_shut_each_other_out(void **state)
+{
+    (void)state;
+    static const char *const areas[] = {"harbour", "school",  "forest",  "museum",
+                                        "market",  "railway", "theatre", "mill"};
+    static const char *const names[] = {"Kell", "Lund", "Osei", "Brandt", "Weber", "Hart", "Sole", "Vane"};
+    struct strbuf text = {0};
+    for (size_t i = 0; i < 8; i++) {
+        strbuf_printf(&text, "## The %s\n\n", areas[i]);
+        for (size_t k = 0; k < 6; k++)
+            strbuf_puts(&text, "The committee met in the usual room and read the minutes. ");
+        strbuf_printf(&text, "In %zu Anna %s rebuilt the %s of the town at a cost of %zu thousand crowns. ",
+                      1960 + i, names[i], areas[i], 100 + 37 * i);
+        for (size_t k = 0; k < 6; k++)
+            strbuf_puts(&text, "Several letters on the matter were read aloud and put away again. ");
+        strbuf_puts(&text, "\n\n");
+    }
+    ll_document *d = open_as(strbuf_text(&text), "markdown");
+    ll_summary *summary = sum(d, 200, NULL);
+    size_t told = 0;
+    for (size_t i = 0; i < 8; i++)
+        told += strstr(ll_summary_text(summary, NULL), names[i]) != NULL;
+    assert_true(told >= 6);
+    ll_summary_free(summary);
+    ll_document_close(d);
+    strbuf_fini(&text);
+}
+
 static void joined_documents_keep_their_places(void **state)
 {
     (void)state;
@@ -296,6 +324,7 @@ int main(void)
         cmocka_unit_test(a_small_model_is_not_asked_of_lines),
         cmocka_unit_test(a_manual_is_told_by_its_description_not_by_its_options),
         cmocka_unit_test(what_is_said_once_goes_before_what_is_said_again_and_again),
+        cmocka_unit_test(sentences_of_one_formula_do_not_shut_each_other_out),
         cmocka_unit_test(joined_documents_keep_their_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
