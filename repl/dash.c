@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "repl/dash.h"
 
+#include <math.h>
 #include <ncurses.h>
 #include <poll.h>
 #include <signal.h>
@@ -62,22 +63,35 @@ static void keep_sample(struct watch *watch)
     memcpy(sample->used, dash->report.memory.used, sizeof sample->used);
 }
 
+/* Keys and signals end the wait for an answer; what was seen last then stays. */
+static bool fetch(struct watch *watch, struct text *bytes, bool *ret_woken)
+{
+    struct report_patience patience = {{STDIN_FILENO, signals_descriptor()}};
+    struct text problem = {0};
+    if (watch->own && watch->pid == (long)getpid()) {
+        beacon_report(watch->own, bytes);
+        return true;
+    }
+    bool got = watch->pid && report_fetch(watch->pid, &patience, bytes, &problem);
+    *ret_woken = !got && !problem.length && watch->pid == watch->turned;
+    if (problem.length) {
+        text_clear(&watch->dash.words);
+        text_puts(&watch->dash.words, text_string(&problem));
+    }
+    text_fini(&problem);
+    return got;
+}
+
 static void look_at_program(struct watch *watch)
 {
-    struct text bytes = {0}, problem = {0};
-    bool got = false;
-    if (watch->own && watch->pid == (long)getpid()) {
-        beacon_report(watch->own, &bytes);
-        got = true;
-    } else if (watch->pid) {
-        got = report_fetch(watch->pid, &bytes, &problem);
-    }
-    watch->dash.with_report =
-        got && !bytes.failed && report_read(text_string(&bytes), bytes.length, &watch->dash.report);
-    if (watch->dash.with_report)
+    struct text bytes = {0};
+    bool woken = false, got = fetch(watch, &bytes, &woken);
+    if (!woken)
+        watch->dash.with_report =
+            got && !bytes.failed && report_read(text_string(&bytes), bytes.length, &watch->dash.report);
+    if (!woken && watch->dash.with_report)
         keep_sample(watch);
     text_fini(&bytes);
-    text_fini(&problem);
 }
 
 static void look_at_runs(struct watch *watch, double now)
@@ -161,13 +175,16 @@ static void take_resize(struct watch *watch)
     look(watch);
 }
 
-/* Until the next frame is due. A terminal that went away ends it. */
+/* Until the next frame is due, and once at least, however long the last one took. A terminal that went away
+ * ends it. */
 static void wait_for_keys(struct watch *watch, double until)
 {
-    for (double left; !watch->left && (left = until - human_clock()) > 0;) {
+    double left;
+    do {
+        left = fmax(until - human_clock(), 0);
         struct pollfd wait[2] = {{.fd = STDIN_FILENO, .events = POLLIN},
                                  {.fd = signals_descriptor(), .events = POLLIN}};
-        if (poll(wait, 2, (int)(left * 1000) + 1) > 0 && wait[1].revents)
+        if (poll(wait, 2, (int)ceil(left * 1000)) > 0 && wait[1].revents)
             signals_drain();
         int key = getch();
         if (key == ERR && (wait[0].revents & (POLLHUP | POLLERR | POLLNVAL)))
@@ -178,7 +195,7 @@ static void wait_for_keys(struct watch *watch, double until)
             watch->left = true;
         if (signals_take_resize())
             take_resize(watch);
-    }
+    } while (!watch->left && left > 0);
 }
 
 /* ---- the screen ---- */

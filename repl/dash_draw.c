@@ -188,18 +188,18 @@ static void draw_chart(struct page *page, int rows)
     size_t kept = dash->sample_count < DASH_SAMPLES ? dash->sample_count : DASH_SAMPLES;
     size_t each = kept > columns ? (kept + columns - 1) / columns : 1;
     const struct dash_sample *shown[MOST_COLUMNS];
-    double most = 1;
+    uint64_t most = 1;
     for (size_t i = 0; i < columns; i++) {
         shown[i] = sample_of(dash, i, each);
-        double sum = shown[i] ? (double)together(shown[i]->used) : 0;
+        uint64_t sum = shown[i] ? together(shown[i]->used) : 0;
         most = sum > most ? sum : most;
     }
     for (size_t i = 0; i < columns; i++)
         if (shown[i])
-            draw_column(page, shown[i], (int)i, rows, most);
+            draw_column(page, shown[i], (int)i, rows, (double)most);
     page->row += rows;
     struct text words = {0};
-    text_printf(&words, "up to %s, the last %s", human_bytes((uint64_t)most).text,
+    text_printf(&words, "up to %s, the last %s", human_bytes(most).text,
                 human_seconds((double)kept / SAMPLES_A_SECOND).text);
     put_row(page, A_DIM, &words);
     text_fini(&words);

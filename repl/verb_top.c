@@ -48,7 +48,7 @@ static int print_all(struct program *program, const long *pids, size_t count, bo
     int code = LEAVE_OK;
     for (size_t i = 0; i < count; i++) {
         struct text bytes = {0}, problem = {0};
-        if (report_fetch(pids[i], &bytes, &problem)) {
+        if (report_fetch(pids[i], NULL, &bytes, &problem)) {
             if (as_json)
                 add_json(list, &bytes);
             else

@@ -32,7 +32,7 @@ struct beacon {
     uint64_t done, total;
     double phase_began;
     int folder, listener, stop[2]; /* -1: nobody can call */
-    char name[32];                 /* of the socket in the folder */
+    char name[32];                 /* of the socket in the folder; empty: there is none */
     pthread_t thread;
 };
 
@@ -189,20 +189,30 @@ static void sweep(int folder)
         close(again);
 }
 
+/* The name by which it is found comes last: until it listens, others would sweep it away. */
 static bool listen_there(struct beacon *beacon)
 {
     struct sockaddr_un address;
     struct text problem = {0};
+    char early[32], name[32];
     beacon->folder = meeting_open(true, &problem);
     text_fini(&problem);
-    snprintf(beacon->name, sizeof beacon->name, "%ld.sock", (long)getpid());
-    if (beacon->folder < 0 || !meeting_address(beacon->folder, beacon->name, &address))
+    snprintf(early, sizeof early, "%ld.new", (long)getpid());
+    snprintf(name, sizeof name, "%ld.sock", (long)getpid());
+    if (beacon->folder < 0 || !meeting_address(beacon->folder, early, &address))
         return false;
     sweep(beacon->folder);
+    unlinkat(beacon->folder, early, 0); /* of one that had this number and was killed just then */
     beacon->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    return beacon->listener >= 0 &&
-           bind(beacon->listener, (struct sockaddr *)&address, sizeof address) == 0 &&
-           listen(beacon->listener, 8) == 0 && pipe2(beacon->stop, O_CLOEXEC | O_NONBLOCK) == 0;
+    if (beacon->listener < 0 || bind(beacon->listener, (struct sockaddr *)&address, sizeof address) != 0)
+        return false;
+    if (listen(beacon->listener, 8) == 0 && pipe2(beacon->stop, O_CLOEXEC | O_NONBLOCK) == 0 &&
+        renameat2(beacon->folder, early, beacon->folder, name, RENAME_NOREPLACE) == 0) {
+        memcpy(beacon->name, name, sizeof name);
+        return true;
+    }
+    unlinkat(beacon->folder, early, 0);
+    return false;
 }
 
 static bool start_thread(struct beacon *beacon)
@@ -217,10 +227,10 @@ static bool start_thread(struct beacon *beacon)
 
 static void close_socket(struct beacon *beacon)
 {
-    if (beacon->listener >= 0) {
+    if (beacon->name[0])
         unlinkat(beacon->folder, beacon->name, 0);
+    if (beacon->listener >= 0)
         close(beacon->listener);
-    }
     for (int i = 0; i < 2; i++)
         if (beacon->stop[i] >= 0)
             close(beacon->stop[i]);

@@ -253,16 +253,23 @@ static bool is_ours(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.uid == geteuid();
 }
 
-static bool read_all(int fd, struct text *text)
+/* Who is stopped (Ctrl-Z) takes callers and never answers. */
+static bool read_all(int fd, const struct report_patience *patience, struct text *text, bool *ret_woken)
 {
     double limit = human_clock() + 1;
     char block[1 << 14];
     for (;;) {
-        struct pollfd wait = {.fd = fd, .events = POLLIN};
+        struct pollfd wait[1 + REPORT_WAKERS] = {{.fd = fd, .events = POLLIN}};
         double left = limit - human_clock();
         if (left <= 0 || text->length > REPORT_BYTES)
             return false;
-        poll(&wait, 1, (int)(left * 1000) + 1);
+        for (int i = 0; i < REPORT_WAKERS; i++)
+            wait[1 + i] = (struct pollfd){.fd = patience ? patience->wakers[i] : -1, .events = POLLIN};
+        poll(wait, 1 + REPORT_WAKERS, (int)(left * 1000) + 1);
+        for (int i = 0; i < REPORT_WAKERS && !wait[0].revents; i++)
+            *ret_woken |= wait[1 + i].revents != 0;
+        if (*ret_woken)
+            return false;
         ssize_t got = recv(fd, block, sizeof block, MSG_DONTWAIT);
         if (got == 0)
             return text->length && !text->failed;
@@ -273,7 +280,7 @@ static bool read_all(int fd, struct text *text)
     }
 }
 
-bool report_fetch(long pid, struct text *text, struct text *problem)
+bool report_fetch(long pid, const struct report_patience *patience, struct text *text, struct text *problem)
 {
     char name[32];
     struct sockaddr_un address;
@@ -284,14 +291,15 @@ bool report_fetch(long pid, struct text *text, struct text *problem)
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool there = fd >= 0 && meeting_address(folder, name, &address) &&
                  connect(fd, (struct sockaddr *)&address, sizeof address) == 0;
+    bool full = !there && fd >= 0 && errno == EAGAIN; /* of callers that it has not answered yet */
     bool ours = there && is_ours(fd);
-    bool ok = ours && read_all(fd, text);
-    if (!there)
+    bool woken = false, ok = ours && read_all(fd, patience, text, &woken);
+    if (!there && !full)
         text_printf(problem, "no longleaf of yours runs as process %ld", pid);
-    else if (!ours)
+    else if (there && !ours)
         text_printf(problem, "process %ld is another user's", pid);
-    else if (!ok)
-        text_printf(problem, "process %ld does not answer", pid);
+    else if (!ok && !woken)
+        text_printf(problem, "process %ld does not answer; it may be stopped", pid);
     if (fd >= 0)
         close(fd);
     close(folder);

@@ -32,7 +32,13 @@ double report_time_left(const struct report *report); /* seconds; 0: unknown */
 /* The numbers of this user's running programs, ascending, at most REPORT_PROGRAMS. False: problem says what
  * is wrong with the folder; none is no problem. */
 bool report_find(long pids[REPORT_PROGRAMS], size_t *ret_count, struct text *problem);
-/* Asks one of them, for a second at most. text: its report as it came. False: problem says why. */
-bool report_fetch(long pid, struct text *text, struct text *problem);
+enum { REPORT_WAKERS = 2 };
+struct report_patience { /* what ends the wait for an answer: any of them readable; -1: none */
+    int wakers[REPORT_WAKERS];
+};
+
+/* Asks one of them, for a second at most, or less as patience (may be NULL) has it. text: its report as it
+ * came. False: problem says why, or nothing when the wait was ended. */
+bool report_fetch(long pid, const struct report_patience *patience, struct text *text, struct text *problem);
 
 #endif

@@ -20,6 +20,7 @@ struct checking {
 static ll_status check_all(struct checking *c, const char *path, ll_error *error)
 {
     LL_TRY(model_file_open(path, &c->gguf, error));
+    LL_TRY(model_refuse_adapter(c->gguf, error));
     LL_TRY(hparams_read(c->gguf, &c->hparams, error));
     LL_TRY(params_check(c->gguf, &c->hparams, error));
     LL_TRY(tokenizer_open(c->gguf, &c->tokenizer, error));

@@ -201,9 +201,7 @@ static ll_status open_parts(ll_model *model, const char *path, const ll_model_op
     LL_TRY(model_file_open(path, &model->gguf, error));
     for (size_t i = 0; i < options->set_meta_count; i++)
         LL_TRY(gguf_override(model->gguf, options->set_meta[i], error));
-    if (adapter_is(model->gguf))
-        return error_set(error, LL_UNSUPPORTED, "model",
-                         "this is an adapter, which goes over a model: -m MODEL --adapter FILE");
+    LL_TRY(model_refuse_adapter(model->gguf, error));
     LL_TRY(hparams_read(model->gguf, &model->hparams, error));
     LL_TRY(
         adapters_open(options->adapters, options->adapter_count, &model->hparams, &model->adapters, error));
@@ -221,6 +219,14 @@ static ll_status open_parts(ll_model *model, const char *path, const ll_model_op
     return load_unlocked(model, run, error);
 }
 
+ll_status model_refuse_adapter(const struct gguf *gguf, ll_error *error)
+{
+    if (!adapter_is(gguf))
+        return LL_OK;
+    return error_set(error, LL_UNSUPPORTED, "model",
+                     "this is an adapter, which goes over a model: -m MODEL --adapter FILE");
+}
+
 void model_name_file(const char *path, ll_error *error)
 {
     char shown[160], text[sizeof error->text];
@@ -228,7 +234,8 @@ void model_name_file(const char *path, ll_error *error)
         strcmp(error->where, "adapter") == 0)
         return;
     utf8_printable(path, strlen(path), shown, sizeof shown);
-    snprintf(text, sizeof text, "%s", error->text);
+    bool member = strchr(error->where, '.') && hf_folder_is(path); /* one of a folder's files */
+    snprintf(text, sizeof text, "%.64s%s%.440s", member ? error->where : "", member ? ": " : "", error->text);
     snprintf(error->text, sizeof error->text, "%s: %.340s", shown, text);
     utf8_trim_partial(error->text);
 }
@@ -367,9 +374,8 @@ static uint64_t file_fingerprint(const struct gguf *gguf)
     uint64_t hash = hash_bytes(bytes, (size_t)head, size);
     for (uint64_t i = 0; i < PIECES && size > PIECE; i++)
         hash = hash_bytes(bytes + (size - PIECE) / PIECES * i, PIECE, hash);
-    if (size > PIECE)
-        hash = hash_bytes(bytes + size - PIECE, PIECE, hash);
-    return hash;
+    size_t last = size < PIECE ? (size_t)size : PIECE;
+    return hash_bytes(bytes + size - last, last, hash);
 }
 
 uint64_t model_fingerprint(const ll_model *model)

@@ -36,6 +36,8 @@ void model_describe(const struct gguf *gguf, const struct model_hparams *hparams
                     const struct tokenizer *tokenizer, const struct chat *chat, ll_model_info *ret);
 /* The sentence names the file: "…/x.gguf: the tensor … is missing". error may be NULL. */
 void model_name_file(const char *path, ll_error *error);
+/* LL_UNSUPPORTED when the file is an adapter, which is no model by itself. */
+ll_status model_refuse_adapter(const struct gguf *gguf, ll_error *error);
 /* Differs between any two models whose files differ in more than a few bytes of weights: a hash of the
  * metadata and what was put in place of it, the file's size and pieces of its tensors. */
 uint64_t model_fingerprint(const ll_model *model);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/utf8.h"
 #include "formats/hf_tokenizer.h"
 #include "formats/json_file.h"
 #include "formats/name_index.h"
@@ -220,10 +221,13 @@ ll_status hf_tokenizer_read_json(const json_t *root, struct hf_vocabulary *v, st
     const char *type = json_member_text(model, "type");
     bool split = false;
     int prefix = 0;
-    if ((type && !is(type, "BPE")) || !json_is_array(merges))
+    if ((type && !is(type, "BPE")) || !json_is_array(merges)) {
+        char shown[48] = "this one";
+        if (type)
+            utf8_printable(type, strlen(type), shown, sizeof shown);
         return error_set(error, LL_UNSUPPORTED, where,
-                         "only tokenizers of the kind BPE are supported, not %.20s",
-                         type ? type : "this one");
+                         "only tokenizers of the kind BPE are supported, not %s", shown);
+    }
     v->marks = in_steps(json_member(root, "normalizer"), "normalizers", &prefix, &split);
     v->marks |= in_steps(json_member(root, "pre_tokenizer"), "pretokenizers", &prefix, &split);
     v->pre = v->marks ? NULL : hf_pretokenizer_name(root);

@@ -110,6 +110,10 @@ if command -v python3 > /dev/null; then
     liar 'None'
     longleaf top 4242 > out 2> err
     holds err 'does not answer' "and a silent one"
+    terminal 80 24 longleaf top
+    holds_screen 'process 4242 does not answer' "the dashboard says so of a program that is stopped"
+    keys q
+    ended 0 "and q leaves it, though every look at that program takes longer than a frame"
     quiet
     liar 'b"{\"report\":1,\"pid\":7,\"program\":\"\\u001b]0;owned\\u0007\",\"verb\":\"x\",\"activity\":{\"windows\":9e99,\"now\":[1,{}]},\"memory\":{\"devices\":7}}"'
     terminal 80 24 longleaf top
