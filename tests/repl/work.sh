@@ -89,5 +89,5 @@ for message in 'the first of many messages about lighthouses and whale oil' \
     type_text "$message"
     keys Enter
 done
-holds_screen 'become a summary' "a conversation that outgrows its context is summarised, and says so"
+holds_screen 'becomes a summary' "a conversation that outgrows its context is summarised, and says so"
 tap_done
