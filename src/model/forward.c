@@ -186,7 +186,7 @@ static void add_low_rank(struct forward *f, const struct tensor *in, const struc
 static void multiply(struct forward *f, const struct tensor *in, const struct linear_product *products,
                      int count)
 {
-    struct backend_product to[MOST_PRODUCTS];
+    struct backend_product to[MOST_PRODUCTS] = {{0}};
     for (int i = 0; i < count; i++)
         to[i] = (struct backend_product){&products[i].linear->weight, present(&products[i].linear->bias),
                                          products[i].out, products[i].accumulate};
