@@ -36,7 +36,8 @@ class Sampling(c.Structure):
                 ("mirostat", c.c_int), ("mirostat_tau", c.c_float), ("mirostat_eta", c.c_float),
                 ("dry_multiplier", c.c_float), ("dry_base", c.c_float), ("dry_length", c.c_int),
                 ("dry_window", c.c_int), ("dry_breakers", pointer), ("dry_breaker_count", size_t),
-                ("bias", pointer), ("bias_count", size_t)]
+                ("bias", pointer), ("bias_count", size_t), ("grammar", c.c_char_p), ("grammar_file", c.c_char_p),
+                ("json_schema", c.c_char_p), ("json_schema_file", c.c_char_p)]
 
 
 class DeviceInfo(c.Structure):
@@ -162,3 +163,19 @@ class Session:
 
     def close(self):
         self.library.so.ll_session_close(self.handle)
+
+
+STRUCTS = {"ll_error": Error, "ll_engine_options": EngineOptions, "ll_session_options": SessionOptions,
+           "ll_sampling": Sampling, "ll_device_info": DeviceInfo}
+
+
+def assertions():
+    """C lines that only compile where the header lays these structs out as the binding does."""
+    for name, kind in STRUCTS.items():
+        yield f'_Static_assert(sizeof({name}) == {c.sizeof(kind)}, "{name}");'
+        for field, _ in kind._fields_:
+            yield f'_Static_assert(offsetof({name}, {field}) == {getattr(kind, field).offset}, "{name}.{field}");'
+
+
+if __name__ == "__main__":
+    print("#include <stddef.h>", '#include "longleaf.h"', *assertions(), sep="\n")
