@@ -11,7 +11,9 @@ is better) and the range of each. It is a measurement, not a test: nothing fails
 
 Rows: prefill of 512 and 2048 tokens; 128 tokens decoded greedily at depth 16, 512 and 2048; start (a whole
 process, from nothing to the first token after a prompt of 20 tokens); peak resident memory of the process
-that ran the rows above, and the part of it that came after the interpreter had its modules.
+that ran the rows above, and the part of it that came after the interpreter had its modules. --cache q8_0
+keeps keys and values in eight bits in both engines. --busy N runs N processes of equal priority beside
+each that only count, as a browser or a compiler would.
 """
 import argparse
 import csv
@@ -52,7 +54,8 @@ class Ours:
         self.model = self.part.Model(self.engine, a.model)
 
     def session(self, context):
-        return self.part.Session(self.model, context)
+        kind = self.part.Q8_0 if self.arguments.cache == "q8_0" else self.part.F16
+        return self.part.Session(self.model, context, kind)
 
     @staticmethod
     def extend(session, tokens):
@@ -71,7 +74,8 @@ class Theirs:
         self.model = self.part.Model(self.arguments.model)
 
     def session(self, context):
-        return self.part.Session(self.model, context, self.arguments.threads)
+        kind = {"cache_type": self.part.ll.GGML_TYPE_Q8_0} if self.arguments.cache == "q8_0" else {}
+        return self.part.Session(self.model, context, self.arguments.threads, **kind)
 
     @staticmethod
     def extend(session, tokens):
@@ -139,13 +143,18 @@ def busy_seconds():
 def run_child(arguments, which, what):
     command = [sys.executable, os.path.abspath(__file__), "--child", which, what, "--model", arguments.model,
                "--library", arguments.library, "--threads", str(arguments.threads),
-               "--vocabulary", str(arguments.vocabulary),
+               "--vocabulary", str(arguments.vocabulary), "--cache", arguments.cache,
                *(["--cpu-time"] if arguments.cpu_time else []),
                "--prefill", *map(str, arguments.prefill), "--depths", *map(str, arguments.depths)]
+    counting = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(arguments.busy)]
     busy, own = busy_seconds(), resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.perf_counter()
-    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    took = time.perf_counter() - began
+    try:
+        out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    finally:
+        took = time.perf_counter() - began
+        for process in counting:
+            process.kill()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - own.ru_utime - own.ru_stime
     others = max(0.0, busy_seconds() - busy - used) / (took * os.cpu_count())
@@ -183,8 +192,9 @@ def summary(found):
 
 def show(found, names, others, arguments):
     clock = "processor" if arguments.cpu_time else "wall"
+    beside = f"beside {arguments.busy} busy processes, " if arguments.busy else ""
     print(f"{names['ours']}\n{names['theirs']}\n{os.path.basename(arguments.model)}, {arguments.threads} threads, "
-          f"{arguments.repeat} repetitions, {clock} time; others used {min(others):.0%} to {max(others):.0%} "
+          f"{arguments.cache} cache, {beside}{arguments.repeat} repetitions, {clock} time; others used {min(others):.0%} to {max(others):.0%} "
           "of the cores")
     print(f"{'':22}{'longleaf':>26}{'llama.cpp':>28}{'ratio':>8}")
     for row, unit, a, low, high, b, peer_low, peer_high, ratio in summary(found):
@@ -217,6 +227,8 @@ def parse():
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--prefill", type=int, nargs="+", default=[512, 2048])
     parser.add_argument("--depths", type=int, nargs="+", default=[16, 512, 2048])
+    parser.add_argument("--cache", choices=["f16", "q8_0"], default="f16")
+    parser.add_argument("--busy", type=int, default=0, metavar="N", help="beside N processes that only count")
     parser.add_argument("--cpu-time", action="store_true",
                         help="speeds by processor time, all threads together: of use on a busy machine, with "
                              "--threads 1 (start stays wall time)")

@@ -41,6 +41,8 @@ class Session:
         parameters.n_ctx, parameters.n_batch, parameters.n_ubatch = context, BATCH, BATCH
         parameters.n_threads = parameters.n_threads_batch = threads
         parameters.type_k = parameters.type_v = cache_type
+        if cache_type != ll.GGML_TYPE_F16:
+            parameters.flash_attn_type = ll.LLAMA_FLASH_ATTN_TYPE_ENABLED # it keeps quantised values with this attention only
         self.model = model
         self.handle = ll.llama_init_from_model(model.handle, parameters)
         if not self.handle:
