@@ -87,6 +87,15 @@ static int stop_editing(struct line_reader *reader, int byte)
     return byte == BYTES_END ? 0 : -1;
 }
 
+/* Of vi's keys Escape alone is one, and the beginning of others: it is alone when none of those follows at
+ * once. */
+static bool is_lone_escape(const struct line_reader *reader)
+{
+    const struct bytes *bytes = &reader->bytes;
+    return reader->options.vi &&
+           (bytes->at == bytes->length || !memchr("[O\r\n", bytes->block[bytes->at], 4));
+}
+
 static int get_character(EditLine *editor, wchar_t *out)
 {
     struct line_reader *reader = NULL;
@@ -98,6 +107,8 @@ static int get_character(EditLine *editor, wchar_t *out)
         if (byte < 0)
             return stop_editing(reader, byte);
         if (byte != '\033' || !bytes_match(&reader->bytes, "[200~")) {
+            if (byte == '\033' && is_lone_escape(reader))
+                byte = LINE_LONE_ESCAPE;
             *out = byte < 0x80 ? (wchar_t)byte : read_wide(reader, byte);
             return 1;
         }

@@ -223,6 +223,21 @@ static unsigned char editor_key(EditLine *editor, int key)
 
 /* ---- which key does what ---- */
 
+/* Sequences that begin with Escape would keep it from being a key of its own: see LINE_LONE_ESCAPE. */
+static void bind_vi_keys(EditLine *editor)
+{
+    static const char *const arrows[][3] = {{"\033[A", "\033OA", "ed-prev-history"},
+                                            {"\033[B", "\033OB", "ed-next-history"},
+                                            {"\033[C", "\033OC", "ed-next-char"},
+                                            {"\033[D", "\033OD", "ed-prev-char"}};
+    const char escape[] = {LINE_LONE_ESCAPE, '\0'};
+    el_set(editor, EL_EDITOR, "vi");
+    el_set(editor, EL_BIND, escape, "vi-command-mode", NULL);
+    for (size_t i = 0; i < sizeof arrows / sizeof *arrows; i++)
+        for (size_t form = 0; form < 2; form++)
+            el_set(editor, EL_BIND, arrows[i][form], arrows[i][2], NULL);
+}
+
 void line_bind_keys(struct line_reader *reader)
 {
     EditLine *editor = reader->editor;
@@ -234,7 +249,7 @@ void line_bind_keys(struct line_reader *reader)
     el_wset(editor, EL_ADDFN, L"ll-editor", L"edit the message in $EDITOR", editor_key);
     el_source(editor, NULL); /* ~/.editrc, as other programs with this library */
     if (reader->options.vi)
-        el_set(editor, EL_EDITOR, "vi");
+        bind_vi_keys(editor);
     el_set(editor, EL_BIND, "^R", "em-inc-search-prev", NULL);
     el_set(editor, EL_BIND, "\t", "ll-complete", NULL);
     el_set(editor, EL_BIND, "\033\r", "ll-newline", NULL);

@@ -10,6 +10,8 @@
 #include "repl/line.h"
 #include "repl/paste.h"
 
+enum { LINE_LONE_ESCAPE = 0x1C }; /* what the editor is given for Escape alone, with vi's keys */
+
 struct line_reader {
     struct line_options options;
     EditLine *editor; /* NULL: plain reading */

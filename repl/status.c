@@ -7,7 +7,7 @@
 #include "console/human.h"
 #include "console/meter.h"
 
-enum { PARTS = 7 };
+enum { PARTS = 8 };
 
 struct parts {
     struct text text[PARTS];
@@ -61,12 +61,13 @@ static void add_cache(struct parts *parts, const ll_session_stats *stats)
         text_printf(next_part(parts), "%s reused", human_count(stats->reused).text);
 }
 
-static void add_sight(struct parts *parts, const struct talk *talk)
+/* How far back the model looks, where that is not simply everything: as the backend counted it. */
+static void add_sight(struct parts *parts, const struct talk *talk, const ll_session_stats *stats)
 {
-    if (talk->sees)
-        text_printf(next_part(parts), "%s %s",
-                    talk->work->info.position == LL_ALIBI ? "ALiBi reach" : "window",
-                    human_count(talk->sees).text);
+    if (stats->window)
+        text_printf(next_part(parts), "window %s", human_count(stats->window).text);
+    if (stats->reach && talk->work->info.position == LL_ALIBI)
+        text_printf(next_part(parts), "ALiBi reach %s", human_count(stats->reach).text);
 }
 
 static void add_memory(struct parts *parts, const struct status *status, const ll_memory *memory)
@@ -91,7 +92,7 @@ void status_line(const struct status *status, size_t columns, struct text *out)
     add_activity(&parts, status, &stats);
     add_cache(&parts, &stats);
     add_memory(&parts, status, &memory);
-    add_sight(&parts, status->talk);
+    add_sight(&parts, status->talk, &stats);
     text_puts(out, status->styled ? "\033[2m" : "");
     size_t used = 0;
     for (size_t i = 0; i < parts.count; i++) {

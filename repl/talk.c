@@ -12,23 +12,8 @@
 #include "repl/prompt.h"
 #include "repl/say.h"
 
-/* Of ALiBi: the distance from which even the head that looks furthest gives a key less than 2^-24 of the
- * weight that an equal one at hand has. */
-static size_t alibi_reach(const ll_model *model)
+static void look_at_device(struct talk *talk)
 {
-    double bias = 8; /* the paper's, where a file says nothing */
-    ll_meta meta;
-    for (size_t i = 0; i < ll_model_meta_count(model); i++)
-        if (ll_model_get_meta(model, i, &meta) == LL_OK && strstr(meta.key, ".attention.max_alibi_bias"))
-            bias = strtod(meta.value, NULL);
-    return bias > 0 && bias < 32 ? (size_t)(24 * log(2) * exp2(bias)) : 0;
-}
-
-static void look_at_model(struct talk *talk)
-{
-    const ll_model_info *info = &talk->work->info;
-    talk->sees = info->position == LL_ALIBI ? alibi_reach(talk->work->model) : info->sliding_window;
-
     ll_device_info device;
     talk->on_device = talk->work->engine && ll_engine_get_device(talk->work->engine, 0, &device) == LL_OK &&
                       device.kind != LL_CPU;
@@ -38,7 +23,7 @@ void talk_init(struct talk *talk, struct program *program, struct work *work)
 {
     *talk = (struct talk){.program = program, .work = work, .standing = SIZE_MAX};
     pthread_mutex_init(&talk->gauge, NULL);
-    look_at_model(talk);
+    look_at_device(talk);
     const char *system = settings_text(&program->settings, OPTION_SYSTEM);
     if (system)
         conversation_set_system(&talk->conversation, system);
@@ -167,7 +152,7 @@ int talk_change_model(struct talk *talk, const char *name)
     *talk->work = work;
     pthread_mutex_unlock(&talk->gauge);
     work_close(&old, LEAVE_OK);
-    look_at_model(talk);
+    look_at_device(talk);
     talk->why.count = 0;
     for (size_t i = 0; i < talk->document_count && !code; i++)
         code = document_weigh(talk, &talk->documents[i]);

@@ -33,7 +33,6 @@ struct talk {
     uint64_t retries;      /* of the last message */
     bool warned;           /* that the context is nearly full */
     bool on_device;        /* the model is in a graphics card's memory */
-    size_t sees;           /* tokens back that its attention sees, and no further; 0: all */
     pthread_mutex_t gauge; /* held while the session is exchanged */
     size_t
         standing; /* tokens of the conversation where the session still holds others; SIZE_MAX: it does not */

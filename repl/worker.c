@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 
 struct worker {
     struct feed *feed;
@@ -38,6 +39,7 @@ void worker_close(struct worker *worker)
 static void *run(void *user)
 {
     struct worker *worker = user;
+    prctl(PR_SET_NAME, "ll-work"); /* what top and debuggers show */
     worker->code = worker->job(worker->user);
     atomic_store(&worker->ended, true);
     feed_wake(worker->feed);

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -85,6 +86,7 @@ static void *worker_main(void *argument)
     struct worker_start start = *(struct worker_start *)argument;
     struct workers *w = start.workers;
     mem_free(argument);
+    prctl(PR_SET_NAME, "ll-compute"); /* what top and debuggers show */
     uint32_t seen = 0;
     while (!atomic_load(&w->stopping)) {
         wait_for_job(w, seen);

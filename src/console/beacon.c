@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -147,6 +148,7 @@ static void answer(struct beacon *beacon, int caller)
 static void *serve(void *user)
 {
     struct beacon *beacon = user;
+    prctl(PR_SET_NAME, "ll-beacon");
     struct pollfd wait[2] = {{.fd = beacon->listener, .events = POLLIN},
                              {.fd = beacon->stop[0], .events = POLLIN}};
     for (;;) {

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "console/circle.h"
 
-enum { LEAST_AGAIN = 48, TIMES = 3, LATELY = 200, MOST_WORDLESS = 4000 };
+enum { LEAST_AGAIN = 48, TIMES = 3, LATELY = 200, MOST_WORDLESS = 4000, MOST_LETTERS = 64 };
 static const double known_share = 0.94;
 
 /* Three words of the text: whether they stood together before, within what is kept. */
@@ -46,6 +46,7 @@ static bool end_word(struct circle *c)
     uint64_t hash = c->hash;
     c->hash = 0;
     c->has_letter = false;
+    c->letters = 0;
     if (!counts)
         return false;
     c->wordless = 0;
@@ -72,7 +73,8 @@ static bool take_byte(struct circle *c, unsigned char byte)
     if (letter || (byte >= '0' && byte <= '9')) {
         add_byte(c, letter ? byte | 32 : byte);
         c->has_letter = c->has_letter || letter;
-        return false;
+        /* A model can say one letter for ever: what has no end is taken for several words. */
+        return ++c->letters >= MOST_LETTERS && end_word(c);
     }
     c->wordless++;
     return end_word(c) || c->wordless > MOST_WORDLESS;

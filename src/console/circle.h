@@ -20,6 +20,7 @@ struct circle {                   /* zero-initialised: nothing was said */
     uint16_t runs[CIRCLE_PERIOD + 1]; /* words in a row that are those of so many words before */
     uint64_t hash;                    /* of the word that goes on; 0: none does */
     bool has_letter;
+    size_t letters;  /* bytes of it */
     size_t wordless; /* bytes since the last word */
 };
 

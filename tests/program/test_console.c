@@ -143,6 +143,8 @@ static void a_text_in_a_circle_is_noticed_and_others_are_not(void **state)
     assert_true(circle_after("#. The lamp was lit by the keeper of the light.\n", 100) > 0);
     assert_true(circle_after("灯台は海を見ている。", 100) > 0);
     assert_true(circle_after("!?! ", 2000) > 0);
+    assert_true(circle_after("a", 6000) > 0);
+    assert_true(circle_after("#ha", 6000) > 0);
     assert_int_equal(circle_after("The sea is blue. ", 8), 0);
     assert_int_equal(circle_after("| --- | --- |\n", 20), 0);
     struct circle circle = {0};
