@@ -259,6 +259,9 @@ static json_t *model_json(const struct program *program, const struct work *work
     json_put_string(object, "chat", info->chat);
     json_put_string(object, "position", position_name(info->position));
     json_put_count(object, "parameters", info->parameters);
+    json_put_count(object, "token_parameters", info->token_parameters);
+    json_put_count(object, "experts", info->experts);
+    json_put_count(object, "experts_used", info->experts_used);
     json_put_count(object, "file_bytes", info->file_bytes);
     json_put_count(object, "trained_context", info->trained_context);
     json_put_count(object, "vocabulary", info->vocabulary);
@@ -291,6 +294,9 @@ static void print_model(struct output *output, const struct work *work)
     output_printf(output, "name          %s\n", info->name);
     output_printf(output, "architecture  %s\n", info->architecture);
     output_printf(output, "parameters    %s\n", human_count(info->parameters).text);
+    if (info->experts)
+        output_printf(output, "experts       %zu in each layer, %zu for each token: %s parameters\n",
+                      info->experts, info->experts_used, human_count(info->token_parameters).text);
     output_printf(output, "weights       %s\n", info->quantization);
     output_printf(output, "context       %s tokens in training\n", human_count(info->trained_context).text);
     output_printf(output, "positions     %s\n", position_name(info->position));

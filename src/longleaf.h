@@ -249,6 +249,8 @@ typedef struct ll_model_info {
     uint64_t cache_bytes_per_token; /* with the default cache type */
     size_t adapters;
     uint64_t adapter_bytes; /* that they take in memory */
+    size_t experts, experts_used; /* of each layer, and by each token; 0: none */
+    uint64_t token_parameters;    /* that each token is multiplied by: all but those of idle experts */
 } ll_model_info;
 
 typedef struct ll_adapter_info {

@@ -19,8 +19,9 @@ struct block_pool {
     int32_t *free_blocks;         /* [capacity], a stack */
     int64_t shared_count;         /* blocks with more than one reference */
     int64_t touched;              /* blocks below this number have been handed out since the last trim */
+    bool *written;                /* [capacity] handed out since the last trim: its pages are in memory */
     uint64_t block_bytes;         /* of one block in all layers */
-    atomic_uint_fast64_t *used;
+    atomic_uint_fast64_t *used, *resident;
 };
 
 struct layer_sizes {
@@ -101,7 +102,8 @@ static bool allocate_lists(struct block_pool *pool, const struct block_options *
     pool->layer_bytes = mem_new((size_t)options->layers, sizeof *pool->layer_bytes);
     pool->references = mem_new((size_t)options->blocks, sizeof *pool->references);
     pool->free_blocks = mem_new((size_t)options->blocks, sizeof *pool->free_blocks);
-    return pool->caches && pool->layer_bytes && pool->references && pool->free_blocks;
+    pool->written = mem_new((size_t)options->blocks, sizeof *pool->written);
+    return pool->caches && pool->layer_bytes && pool->references && pool->free_blocks && pool->written;
 }
 
 ll_status blocks_open(struct backend *backend, const struct block_options *options, struct block_pool **ret,
@@ -130,8 +132,19 @@ ll_status blocks_open(struct backend *backend, const struct block_options *optio
         pool->free_blocks[i] = (int32_t)(pool->capacity - 1 - i);
     pool->free_count = pool->capacity;
     pool->used = options->used;
+    pool->resident = options->resident;
     *ret = pool;
     return LL_OK;
+}
+
+static void set_written(struct block_pool *pool, int64_t block, bool written)
+{
+    if (pool->written[block] == written)
+        return;
+    pool->written[block] = written;
+    if (pool->resident)
+        atomic_fetch_add_explicit(pool->resident, written ? pool->block_bytes : -pool->block_bytes,
+                                  memory_order_relaxed);
 }
 
 void blocks_close(struct block_pool *pool)
@@ -141,6 +154,8 @@ void blocks_close(struct block_pool *pool)
     if (pool->used) /* set last, when the pool is whole */
         atomic_fetch_sub_explicit(pool->used, (uint64_t)blocks_used(pool) * pool->block_bytes,
                                   memory_order_relaxed);
+    for (int64_t i = 0; pool->resident && i < pool->touched; i++)
+        set_written(pool, i, false);
     for (int i = 0; pool->caches && pool->layer_bytes && i < pool->layers; i++)
         if (pool->caches[i].k)
             pool->backend->table->memory_free(pool->backend, MEMORY_CACHE, pool->caches[i].k,
@@ -149,6 +164,7 @@ void blocks_close(struct block_pool *pool)
     mem_free(pool->layer_bytes);
     mem_free(pool->references);
     mem_free(pool->free_blocks);
+    mem_free(pool->written);
     mem_free(pool);
 }
 
@@ -179,6 +195,8 @@ void blocks_count(const struct block_pool *pool, struct block_counts *ret)
 static uint64_t forget_run(struct block_pool *pool, int64_t first, int64_t end)
 {
     uint64_t bytes = 0;
+    for (int64_t block = first; block < end; block++)
+        set_written(pool, block, false);
     for (int i = 0; i < pool->layers; i++) {
         const struct backend_cache *cache = &pool->caches[i];
         bytes += machine_forget((char *)cache->k + first * cache->k_block_bytes,
@@ -220,6 +238,7 @@ static int32_t take(struct block_pool *pool)
     int32_t block = pool->free_blocks[--pool->free_count];
     pool->references[block] = 1;
     pool->touched = block >= pool->touched ? block + 1 : pool->touched;
+    set_written(pool, block, true);
     if (pool->used)
         atomic_fetch_add_explicit(pool->used, pool->block_bytes, memory_order_relaxed);
     return block;

@@ -24,7 +24,9 @@ struct block_options {
     int head_dim;
     enum dtype type;            /* of K and V */
     int64_t blocks;             /* capacity */
-    atomic_uint_fast64_t *used; /* counts the bytes of blocks that hold keys, of all pools; may be NULL */
+    /* Count the bytes of all pools' blocks that hold keys, and of those whose pages have been written to, held
+     * or free; may be NULL. */
+    atomic_uint_fast64_t *used, *resident;
 };
 
 struct block_counts { /* shared: held by more than one sequence, counted once */

@@ -158,6 +158,9 @@ static void show_model(const struct view *view, struct text *out)
     escape_append_line(out, view->outlook->label);
     text_printf(out, ": %s, %s parameters, %zu layers, %s tokens in training\n", info->architecture,
                 human_count(info->parameters).text, info->layers, human_count(info->trained_context).text);
+    if (info->experts)
+        text_printf(out, "%zu experts in each layer, %zu for each token: %s parameters at work, and all in memory\n",
+                    info->experts, info->experts_used, human_count(info->token_parameters).text);
     text_puts(out, "weights by type:");
     for (size_t i = 0; i < ll_blueprint_type_count(view->outlook->blueprint); i++) {
         ll_weight_type type;
@@ -308,6 +311,54 @@ static void show_choices(struct view *view, struct text *out)
     text_putc(out, '\n');
 }
 
+static bool places_work(struct view *view, ll_dtype type, size_t context)
+{
+    const struct outlook *outlook = view->outlook;
+    ll_placement places[OUTLOOK_MEMORIES];
+    ll_need_options options = outlook->options;
+    options.context = context;
+    options.cache_type = type;
+    return ll_blueprint_place(outlook->blueprint, &options, outlook->memories, outlook->memory_count, places,
+                              NULL) == LL_OK;
+}
+
+/* The greatest context of a model that is spread over all the memories. */
+static size_t spread_fit(struct view *view, ll_dtype type)
+{
+    enum { STEP = 128 };
+    uint64_t sum = 0;
+    for (size_t i = 0; i < view->outlook->memory_count; i++)
+        sum += view->outlook->memories[i];
+    size_t low = 0, high = fit_of(view, sum, type) / STEP + 1; /* in steps that fit, and that do not */
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        *(places_work(view, type, middle * STEP) ? &low : &high) = middle;
+    }
+    return low * STEP;
+}
+
+static bool several_devices(const struct view *view)
+{
+    return view->outlook->memory_count > 1 && !view->outlook->memories_found;
+}
+
+/* One size after the other, each once; last, where `all`, all of them together. */
+static void show_fits(struct view *view, size_t index, bool all, struct text *out)
+{
+    const uint64_t *memories = view->outlook->memories;
+    for (size_t i = 0; !all && i < index; i++)
+        if (memories[i] == memories[index])
+            return;
+    text_printf(out, "  %-10s", all ? "together" : human_bytes(memories[index]).text);
+    for (int t = 0; t < KV_TYPES; t++)
+        if (type_works(view, kv_types[t])) {
+            size_t context = all ? spread_fit(view, kv_types[t]) : fit_of(view, memories[index], kv_types[t]);
+            text_printf(out, "  %s %s%s", outlook_kv_name(kv_types[t]), human_count(context).text,
+                        context > view->info.trained_context ? "*" : "");
+        }
+    text_putc(out, '\n');
+}
+
 static void show_memories(struct view *view, struct text *out)
 {
     const struct outlook *outlook = view->outlook;
@@ -315,16 +366,10 @@ static void show_memories(struct view *view, struct text *out)
         return;
     text_printf(out, "\nGreatest context in %s:\n",
                 outlook->memories_found ? "the memory that is free here" : "a memory of");
-    for (size_t i = 0; i < outlook->memory_count; i++) {
-        text_printf(out, "  %-10s", human_bytes(outlook->memories[i]).text);
-        for (int t = 0; t < KV_TYPES; t++)
-            if (type_works(view, kv_types[t])) {
-                size_t context = fit_of(view, outlook->memories[i], kv_types[t]);
-                text_printf(out, "  %s %s%s", outlook_kv_name(kv_types[t]), human_count(context).text,
-                            context > view->info.trained_context ? "*" : "");
-            }
-        text_putc(out, '\n');
-    }
+    for (size_t i = 0; i < outlook->memory_count; i++)
+        show_fits(view, i, false, out);
+    if (several_devices(view))
+        show_fits(view, 0, true, out);
 }
 
 static size_t task_context(const struct view *view, int task)
@@ -382,7 +427,7 @@ static void show_placement(struct view *view, struct text *out)
     const struct outlook *outlook = view->outlook;
     ll_placement places[OUTLOOK_MEMORIES];
     ll_error problem = {0};
-    if (outlook->memory_count < 2 || outlook->memories_found)
+    if (!several_devices(view))
         return;
     ll_need_options options = outlook->options;
     options.context = view->main_context;
@@ -464,6 +509,9 @@ static json_t *model_json(const struct view *view)
     json_object_set_new(model, "name", json_string(view->outlook->label));
     json_object_set_new(model, "architecture", json_string(view->info.architecture));
     json_object_set_new(model, "parameters", count_json(view->info.parameters));
+    json_object_set_new(model, "token_parameters", count_json(view->info.token_parameters));
+    json_object_set_new(model, "experts", count_json(view->info.experts));
+    json_object_set_new(model, "experts_used", count_json(view->info.experts_used));
     json_object_set_new(model, "trained_context", count_json(view->info.trained_context));
     json_object_set_new(model, "layers", count_json(view->info.layers));
     json_object_set_new(model, "sliding_window", count_json(view->info.sliding_window));
@@ -520,6 +568,7 @@ static json_t *windows_json(struct view *view)
     return rows;
 }
 
+/* memory null: all of them together, the model spread over them. */
 static json_t *fits_json(struct view *view)
 {
     const struct outlook *outlook = view->outlook;
@@ -531,6 +580,11 @@ static json_t *fits_json(struct view *view)
                                       json_pack("{s:o, s:s, s:o}", "memory", count_json(outlook->memories[i]),
                                                 "kv", outlook_kv_name(kv_types[t]), "context",
                                                 count_json(fit_of(view, outlook->memories[i], kv_types[t]))));
+    for (int t = 0; several_devices(view) && t < KV_TYPES; t++)
+        if (type_works(view, kv_types[t]))
+            json_array_append_new(rows, json_pack("{s:n, s:s, s:o}", "memory", "kv",
+                                                  outlook_kv_name(kv_types[t]), "context",
+                                                  count_json(spread_fit(view, kv_types[t]))));
     return rows;
 }
 
@@ -541,7 +595,7 @@ static json_t *placement_json(struct view *view)
     ll_placement places[OUTLOOK_MEMORIES];
     ll_need_options options = outlook->options;
     options.context = view->main_context;
-    if (outlook->memory_count < 2 || outlook->memories_found ||
+    if (!several_devices(view) ||
         ll_blueprint_place(outlook->blueprint, &options, outlook->memories, outlook->memory_count, places,
                            NULL) != LL_OK)
         return json_null();

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/options.h"
+#include "formats/hf_folder.h"
 #include "memory/estimate.h"
 #include "memory/footprint.h"
 #include "model/adapter.h"
@@ -43,12 +44,30 @@ static bool is_configuration(const char *path)
     return first == '{';
 }
 
+/* Tensors as the headers of the weights in the folder list them; LL_NOT_FOUND: they are not all there. */
+static ll_status read_weights(ll_blueprint *b, const char *folder, ll_error *error)
+{
+    struct safetensors *weights;
+    struct hf_layout layout = {0};
+    LL_TRY(safetensors_open(folder, &weights, error));
+    ll_status status = hf_layout_plan(&b->config, weights, &layout, error);
+    if (status == LL_OK)
+        status = inventory_layout(&layout, &b->hparams, &b->inventory, error);
+    for (size_t i = 0; status == LL_OK && i < layout.count; i++)
+        if (strcmp(layout.tensors[i].name, "token_embd.weight") == 0)
+            b->vocabulary = layout.tensors[i].shape[1];
+    hf_layout_fini(&layout);
+    safetensors_close(weights);
+    return status;
+}
+
 static ll_status read_configuration(ll_blueprint *b, const char *path, ll_error *error)
 {
     LL_TRY(hf_config_open(path, &b->config, error));
     LL_TRY(hparams_read(b->config.gguf, &b->hparams, error));
     b->vocabulary = b->config.vocabulary;
-    return inventory_compute(&b->config, &b->hparams, &b->inventory, error);
+    ll_status status = hf_folder_is(path) ? read_weights(b, path, error) : LL_NOT_FOUND;
+    return status == LL_NOT_FOUND ? inventory_compute(&b->config, &b->hparams, &b->inventory, error) : status;
 }
 
 static ll_status read_file(ll_blueprint *b, const char *path, ll_error *error)
@@ -99,23 +118,12 @@ ll_status ll_blueprint_add_adapters(ll_blueprint *b, const ll_adapter *adapters,
 
 /* ---- information ---- */
 
-static enum dtype most_used_type(const struct inventory *inventory)
-{
-    int best = DT_F32;
-    for (int i = 0; i < DT_COUNT; i++)
-        if (inventory->types[i].bytes > inventory->types[best].bytes)
-            best = i;
-    return (enum dtype)best;
-}
-
 ll_status ll_blueprint_get_info(const ll_blueprint *b, ll_model_info *ret)
 {
     const struct model_hparams *h = &b->hparams;
-    const struct weight_part *whole = &b->inventory.whole;
     struct footprint_device device = footprint_device(LL_CPU, 1);
     uint64_t per_block = (uint64_t)device.block_tokens;
-    ll_model_info info = {.parameters = whole->matrix_elements + whole->vector_elements,
-                          .file_bytes = b->gguf ? gguf_file_bytes(b->gguf) : 0,
+    ll_model_info info = {.file_bytes = b->gguf ? gguf_file_bytes(b->gguf) : 0,
                           .trained_context = (size_t)h->context,
                           .vocabulary = (size_t)b->vocabulary,
                           .layers = (size_t)h->layers,
@@ -125,11 +133,14 @@ ll_status ll_blueprint_get_info(const ll_blueprint *b, ll_model_info *ret)
                           .head_size = (size_t)h->head_dim,
                           .position = h->position,
                           .adapters = adapters_count(b->adapters),
-                          .adapter_bytes = h->adapter_bytes};
+                          .adapter_bytes = h->adapter_bytes,
+                          .experts = (size_t)h->experts,
+                          .experts_used = (size_t)h->experts_used};
+    inventory_parameters(&b->inventory, h, &info.parameters, &info.token_parameters);
     snprintf(info.name, sizeof info.name, "%s", h->name);
     snprintf(info.architecture, sizeof info.architecture, "%s", h->architecture->name);
     snprintf(info.quantization, sizeof info.quantization, "%s",
-             dtype_info(most_used_type(&b->inventory))->name);
+             dtype_info(inventory_main_type(&b->inventory))->name);
     for (int i = 0; i < h->layers; i++)
         if (h->layer[i].window > 0)
             info.sliding_window = (size_t)h->layer[i].window;

@@ -25,10 +25,12 @@ struct ll_engine {
     struct devices devices;
     struct log log;
     pthread_mutex_t step;
-    struct counter mapped, logits; /* weights in mapped files; logits kept for callers */
-    atomic_uint_fast64_t cache_used;
+    struct counter mapped, made, logits; /* weights in mapped files, and made from them; logits for callers */
+    atomic_uint_fast64_t cache_used, cache_resident;
+    atomic_int_fast64_t idle_scratch;
     struct published activity; /* ll_activity; written under the lock */
     struct machine machine;
+    uint64_t resident_file; /* pages of files that were in memory before any model: the program's own */
     uint64_t limit;  /* of ours; 0: none */
     uint64_t growth; /* bytes that may be touched before memory is looked at again; under the lock */
     bool warned;     /* that memory runs short; under the lock */
@@ -58,6 +60,9 @@ ll_status ll_engine_open(const ll_engine_options *given, ll_engine **ret, ll_err
     atomic_init(&engine->references, 1);
     pthread_mutex_init(&engine->step, NULL);
     machine_open(&engine->machine, "");
+    struct machine_process process;
+    machine_process(&engine->machine, &process);
+    engine->resident_file = process.resident_file;
     engine->limit = options.memory;
     if (engine->devices.kind == LL_CUDA)
         engine->nvml = nvml_open("libnvidia-ml.so.1", engine->devices.index, &engine->no_sensors);
@@ -88,9 +93,15 @@ static void count(struct counter *counter, int64_t bytes)
         continue;
 }
 
-void engine_count_mapped(ll_engine *engine, int64_t bytes)
+void engine_count_host_weights(ll_engine *engine, int64_t mapped, int64_t made)
 {
-    count(&engine->mapped, bytes);
+    count(&engine->mapped, mapped);
+    count(&engine->made, made);
+}
+
+void engine_count_idle_scratch(ll_engine *engine, int64_t bytes)
+{
+    atomic_fetch_add(&engine->idle_scratch, bytes);
 }
 
 void engine_count_logits(ll_engine *engine, int64_t bytes)
@@ -101,6 +112,11 @@ void engine_count_logits(ll_engine *engine, int64_t bytes)
 atomic_uint_fast64_t *engine_cache_used(ll_engine *engine)
 {
     return &engine->cache_used;
+}
+
+atomic_uint_fast64_t *engine_cache_resident(ll_engine *engine)
+{
+    return &engine->cache_resident;
 }
 
 void engine_show_activity(ll_engine *engine, const ll_activity *activity)
@@ -186,7 +202,8 @@ uint64_t engine_room(ll_engine *engine)
 {
     struct backend_memory_use use = {0};
     const struct backend *backend = engine->devices.backend;
-    uint64_t mapped = (uint64_t)atomic_load(&engine->mapped.now), ours = mapped, room;
+    uint64_t mapped = (uint64_t)atomic_load(&engine->mapped.now), room;
+    uint64_t ours = mapped + (uint64_t)atomic_load(&engine->made.now);
     backend->table->memory_use(backend, &use);
     for (int kind = 0; kind < MEMORY_KINDS; kind++)
         ours += use.ours[kind];
@@ -247,8 +264,8 @@ static void read_components(const ll_engine *engine, const struct backend_memory
         ret->reserved[i] = use->ours[kinds[i]];
         ret->peak[i] = use->peak[kinds[i]];
     }
-    ret->reserved[LL_WEIGHTS] += (uint64_t)atomic_load(&engine->mapped.now);
-    ret->peak[LL_WEIGHTS] += (uint64_t)atomic_load(&engine->mapped.peak);
+    ret->reserved[LL_WEIGHTS] += (uint64_t)(atomic_load(&engine->mapped.now) + atomic_load(&engine->made.now));
+    ret->peak[LL_WEIGHTS] += (uint64_t)(atomic_load(&engine->mapped.peak) + atomic_load(&engine->made.peak));
     ret->reserved[LL_LOGITS] += (uint64_t)atomic_load(&engine->logits.now);
     ret->peak[LL_LOGITS] += (uint64_t)atomic_load(&engine->logits.peak);
     for (int i = LL_WEIGHTS; i < LL_PROGRAM; i++) {
@@ -256,6 +273,7 @@ static void read_components(const ll_engine *engine, const struct backend_memory
         ret->peak[i] = ret->peak[i] > ret->reserved[i] ? ret->peak[i] : ret->reserved[i];
     }
     ret->used[LL_CACHE] = atomic_load(&engine->cache_used);
+    ret->used[LL_SCRATCH] = minus(ret->used[LL_SCRATCH], (uint64_t)atomic_load(&engine->idle_scratch));
 }
 
 /* On the CPU: what is resident and none of the components above. Mapped weights are resident as far as
@@ -265,7 +283,8 @@ static void read_process(const ll_engine *engine, ll_memory *ret)
     struct machine_process process;
     machine_process(&engine->machine, &process);
     uint64_t mapped = (uint64_t)atomic_load(&engine->mapped.now), counted;
-    mapped = mapped < process.resident_file ? mapped : process.resident_file;
+    uint64_t resident_file = minus(process.resident_file, engine->resident_file);
+    mapped = mapped < resident_file ? mapped : resident_file;
     ret->resident = process.resident;
     ret->resident_peak = machine_resident_peak();
     if (ret->resident_peak < ret->resident)
@@ -273,8 +292,9 @@ static void read_process(const ll_engine *engine, ll_memory *ret)
     if (engine->devices.kind != LL_CPU)
         return;
     ret->used[LL_WEIGHTS] -= (uint64_t)atomic_load(&engine->mapped.now) - mapped;
-    counted = ret->used[LL_WEIGHTS] + ret->used[LL_CACHE] + ret->used[LL_SCRATCH] + ret->used[LL_LOGITS];
-    ret->used[LL_PROGRAM] = process.resident > counted ? process.resident - counted : 0;
+    counted = ret->used[LL_WEIGHTS] + ret->used[LL_SCRATCH] + ret->used[LL_LOGITS] +
+              atomic_load(&engine->cache_resident); /* blocks that are free again keep their pages */
+    ret->used[LL_PROGRAM] = minus(process.resident, counted);
     ret->reserved[LL_PROGRAM] = ret->peak[LL_PROGRAM] = ret->used[LL_PROGRAM];
 }
 

@@ -14,8 +14,11 @@ const struct log *engine_log(const ll_engine *engine);
 /* Held around every use of the backend: steps, cache changes, loading. Never while a callback runs. */
 void engine_lock(ll_engine *engine);
 void engine_unlock(ll_engine *engine);
-/* Weights used where their file is mapped count as weights too; negative when a model closes. */
-void engine_count_mapped(ll_engine *engine, int64_t bytes);
+/* Weights outside the backend's memory count as weights too: used where their file is mapped, and made from a
+ * folder's; negative when a model closes. */
+void engine_count_host_weights(ll_engine *engine, int64_t mapped, int64_t made);
+/* Scratch that is taken and that no step has written to yet; negative when one does. */
+void engine_count_idle_scratch(ll_engine *engine, int64_t bytes);
 /* Bytes that may still be taken: of the device, its container and the engine's own limit whichever has
  * least, with weights that are used where their file is mapped counted as taken. Read anew. */
 uint64_t engine_room(ll_engine *engine);
@@ -26,8 +29,9 @@ uint64_t engine_room(ll_engine *engine);
 ll_status engine_check_growth(ll_engine *engine, uint64_t bytes, ll_error *error);
 /* Logits kept for callers, outside the backend's memory; negative when they are freed. */
 void engine_count_logits(ll_engine *engine, int64_t bytes);
-/* Bytes of KV blocks that hold keys, of all pools: for block_options. */
+/* Bytes of KV blocks that hold keys, and that have been written to, of all pools: for block_options. */
 atomic_uint_fast64_t *engine_cache_used(ll_engine *engine);
+atomic_uint_fast64_t *engine_cache_resident(ll_engine *engine);
 /* For ll_engine_get_activity. Under the engine's lock. */
 void engine_show_activity(ll_engine *engine, const ll_activity *activity);
 /* A model holds its engine. */

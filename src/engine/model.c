@@ -18,9 +18,11 @@
 #include "base/options.h"
 #include "base/utf8.h"
 #include "engine/engine.h"
+#include "engine/identity.h"
 #include "engine/room.h"
 #include "formats/hf_folder.h"
 #include "memory/estimate.h"
+#include "memory/inventory.h"
 #include "model/adapter.h"
 #include "model/architecture.h"
 #include "model/forward.h"
@@ -44,7 +46,13 @@ struct ll_model {
     bool rests;              /* weights are let go until they are next needed; under the engine's lock */
     bool weighty;            /* not opened for its metadata only */
     pthread_mutex_t waking;  /* held while weights go or come back */
-    int64_t mapped;          /* bytes of weights used where the file is mapped */
+    int64_t mapped, made;    /* bytes of weights used where the file is mapped, and made from a folder's */
+    int64_t idle_scratch;    /* bytes of scratch that no step has written to yet */
+    struct folder_names {    /* of a folder, whose tensors are there only while its weights are */
+        bool kept;
+        unsigned char identity[IDENTITY_BYTES];
+        uint64_t fingerprint;
+    } names;
     struct meta *meta;       /* [gguf_value_count], made on opening */
     size_t meta_count;
 };
@@ -143,24 +151,70 @@ static void report_unlocked(void *user, const ll_progress *progress)
     engine_lock(unlocked->engine);
 }
 
+/* Tensors where their file is mapped, and those that were made anew; neither is the machine's where the
+ * weights are on a device. */
+static void count_weights_here(ll_model *model, int64_t mapped, int64_t made)
+{
+    if (!engine_backend(model->engine)->host_memory)
+        mapped = made = 0;
+    engine_count_host_weights(model->engine, mapped - model->mapped, made - model->made);
+    model->mapped = mapped;
+    model->made = made;
+}
+
+void model_count_scratch(ll_model *model)
+{
+    int64_t idle = model->forward ? (int64_t)forward_idle_bytes(model->forward) : 0;
+    if (idle != model->idle_scratch)
+        engine_count_idle_scratch(model->engine, idle - model->idle_scratch);
+    model->idle_scratch = idle;
+}
+
 static void unload_weights(ll_model *model)
 {
     forward_close(model->forward);
     model->forward = NULL;
+    model_count_scratch(model);
     params_fini(&model->params);
-    engine_count_mapped(model->engine, -model->mapped);
-    model->mapped = 0;
+    count_weights_here(model, 0, 0);
 }
 
 /* Tensors of a folder that need another layout are made now, and stay. */
 static ll_status hold_weights(ll_model *model, const ll_run *run, ll_error *error)
 {
+    int64_t mapped = 0, made = 0;
     for (size_t i = 0; i < gguf_tensor_count(model->gguf); i++) {
         LL_TRY(gguf_hold(model->gguf, i, error));
+        int64_t bytes = (int64_t)gguf_tensor_at(model->gguf, i)->bytes;
+        *(gguf_made(model->gguf, i) ? &made : &mapped) += bytes;
+        count_weights_here(model, mapped, made);
         if (run && cancel_requested(run->cancel))
             return error_set(error, LL_CANCELLED, "model", "loading was cancelled");
     }
     return LL_OK;
+}
+
+/* The embedding stays: whoever compares words may read it at any time. */
+static void drop_weights(ll_model *model)
+{
+    for (size_t i = 0; i < gguf_tensor_count(model->gguf); i++)
+        if (strcmp(gguf_tensor_at(model->gguf, i)->name, "token_embd.weight") != 0)
+            gguf_drop(model->gguf, i);
+}
+
+static ll_status keep_names(ll_model *model, ll_error *error)
+{
+    if (!gguf_has_source(model->gguf) || model->names.kept)
+        return LL_OK;
+    LL_TRY(model_identity(model, model->names.identity, error));
+    model->names.fingerprint = model_fingerprint(model);
+    model->names.kept = true;
+    return LL_OK;
+}
+
+const unsigned char *model_kept_identity(const ll_model *model)
+{
+    return model->names.kept ? model->names.identity : NULL;
 }
 
 static ll_status load_weights(ll_model *model, const ll_run *run, ll_error *error)
@@ -171,13 +225,14 @@ static ll_status load_weights(ll_model *model, const ll_run *run, ll_error *erro
                          "adapters run on the processor so far; --device cpu puts them there");
     LL_TRY(room_check_load(model->engine, model->gguf, &model->hparams, error));
     LL_TRY(hold_weights(model, run, error));
+    LL_TRY(keep_names(model, error));
     LL_TRY(params_load(model->gguf, model->adapters, backend, &model->hparams, run, &model->params, error));
+    if (!backend->host_memory)
+        drop_weights(model);
     LL_TRY(check_vocabulary(model, error));
-    model->mapped = 0;
-    for (size_t i = 0; backend->host_memory && i < gguf_tensor_count(model->gguf); i++)
-        model->mapped += (int64_t)gguf_tensor_at(model->gguf, i)->bytes;
-    engine_count_mapped(model->engine, model->mapped);
-    return forward_open(backend, &model->hparams, &model->params, &model->forward, error);
+    LL_TRY(forward_open(backend, &model->hparams, &model->params, &model->forward, error));
+    model_count_scratch(model);
+    return LL_OK;
 }
 
 /* Takes the engine's lock. */
@@ -380,6 +435,8 @@ static uint64_t file_fingerprint(const struct gguf *gguf)
 
 uint64_t model_fingerprint(const ll_model *model)
 {
+    if (model->names.kept)
+        return model->names.fingerprint;
     uint64_t hash =
         gguf_has_source(model->gguf) ? source_fingerprint(model->gguf) : file_fingerprint(model->gguf);
     for (size_t i = 0; i < adapters_count(model->adapters); i++) {
@@ -431,6 +488,7 @@ ll_status model_open_cache(ll_model *model, size_t tokens, size_t sequences, ll_
         return error_nomem(error, "model", (size_t)options.layers * sizeof *shapes);
     options.shapes = shapes;
     options.used = engine_cache_used(model->engine);
+    options.resident = engine_cache_resident(model->engine);
     if (!blocks_bytes(&options, backend->block_tokens, &bytes))
         bytes = UINT64_MAX;
     ll_status status = room_check_cache(model, bytes, tokens, sequences, options.type, error);
@@ -442,36 +500,21 @@ ll_status model_open_cache(ll_model *model, size_t tokens, size_t sequences, ll_
 
 /* ---- information ---- */
 
-static const char *most_used_type(const struct gguf *gguf)
+static void count_weights(const struct gguf *gguf, const struct model_hparams *h, ll_model_info *info)
 {
-    uint64_t bytes[DT_COUNT] = {0};
-    int best = DT_F32;
-    for (size_t i = 0; i < gguf_tensor_count(gguf); i++) {
-        const struct gguf_tensor *tensor = gguf_tensor_at(gguf, i);
-        if (tensor->known)
-            bytes[tensor->dtype] += tensor->bytes;
-    }
-    for (int i = 0; i < DT_COUNT; i++)
-        if (bytes[i] > bytes[best])
-            best = i;
-    return dtype_info((enum dtype)best)->name;
-}
-
-static uint64_t count_parameters(const struct gguf *gguf)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < gguf_tensor_count(gguf); i++) {
-        const uint64_t *shape = gguf_tensor_at(gguf, i)->shape;
-        sum += shape[0] * shape[1] * shape[2] * shape[3];
-    }
-    return sum;
+    struct inventory inventory;
+    if (inventory_read(gguf, h, &inventory, NULL) != LL_OK)
+        return;
+    inventory_parameters(&inventory, h, &info->parameters, &info->token_parameters);
+    snprintf(info->quantization, sizeof info->quantization, "%s",
+             dtype_info(inventory_main_type(&inventory))->name);
+    inventory_fini(&inventory);
 }
 
 void model_describe(const struct gguf *gguf, const struct model_hparams *h, const struct tokenizer *tokenizer,
                     const struct chat *chat, ll_model_info *ret)
 {
-    ll_model_info info = {.parameters = count_parameters(gguf),
-                          .file_bytes = gguf_file_bytes(gguf),
+    ll_model_info info = {.file_bytes = gguf_file_bytes(gguf),
                           .trained_context = (size_t)h->context,
                           .vocabulary = (size_t)h->vocabulary,
                           .layers = (size_t)h->layers,
@@ -480,10 +523,12 @@ void model_describe(const struct gguf *gguf, const struct model_hparams *h, cons
                           .cache_heads = (size_t)h->max_kv_heads,
                           .head_size = (size_t)h->head_dim,
                           .position = h->position,
-                          .adapter_bytes = h->adapter_bytes};
+                          .adapter_bytes = h->adapter_bytes,
+                          .experts = (size_t)h->experts,
+                          .experts_used = (size_t)h->experts_used};
     snprintf(info.name, sizeof info.name, "%s", h->name);
     snprintf(info.architecture, sizeof info.architecture, "%s", h->architecture->name);
-    snprintf(info.quantization, sizeof info.quantization, "%s", most_used_type(gguf));
+    count_weights(gguf, h, &info);
     snprintf(info.tokenizer, sizeof info.tokenizer, "%s", tokenizer_name(tokenizer));
     snprintf(info.chat, sizeof info.chat, "%s", chat->name);
     for (int i = 0; i < h->layers; i++)
@@ -504,9 +549,7 @@ ll_status ll_model_get_info(const ll_model *model, ll_model_info *ret)
 
 uint64_t ll_model_cached_bytes(const ll_model *model)
 {
-    return model->mapped && !gguf_has_source(model->gguf)
-               ? machine_cached(gguf_bytes(model->gguf), (size_t)gguf_file_bytes(model->gguf))
-               : 0;
+    return model->mapped ? gguf_cached(model->gguf) : 0;
 }
 
 /* ---- rest ---- */
@@ -521,8 +564,9 @@ uint64_t ll_model_rest(ll_model *model)
         struct backend_memory_use before = {0}, after = {0};
         const struct backend *backend = engine_backend(model->engine);
         backend->table->memory_use(backend, &before);
-        bytes = gguf_has_source(model->gguf) ? 0 : (uint64_t)model->mapped; /* a folder's stay held */
+        bytes = (uint64_t)(model->mapped + model->made);
         unload_weights(model);
+        drop_weights(model);
         model->rests = true;
         backend->table->memory_use(backend, &after);
         bytes += before.ours[MEMORY_WEIGHTS] - after.ours[MEMORY_WEIGHTS];

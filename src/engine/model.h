@@ -20,6 +20,10 @@ const struct chat *model_chat(const ll_model *model);
 const struct gguf *model_gguf(const ll_model *model);
 const struct model_hparams *model_hparams(const ll_model *model);
 const struct adapters *model_adapters(const ll_model *model); /* NULL: none */
+/* NULL: to be computed. */
+const unsigned char *model_kept_identity(const ll_model *model);
+/* After a step: what it was the first to write to is no longer idle. Under the engine's lock. */
+void model_count_scratch(ll_model *model);
 /* The forward pass with its scratch, shared by all sessions under the engine's lock. */
 struct forward *model_forward(const ll_model *model);
 void model_retain(ll_model *model); /* a session holds its model; ll_model_close lets go */

@@ -84,6 +84,7 @@ ll_status step_run(ll_model *model, struct block_pool *pool, const struct step_p
                              logits, greatest, error);
     for (size_t i = 0; i < count && status == LL_OK; i++)
         block_table_advance(parts[i].table, parts[i].count);
+    model_count_scratch(model);
     engine_unlock(model_engine(model));
     return status;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/machine.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "formats/gguf_parts.h"
@@ -151,14 +152,30 @@ void gguf_close(struct gguf *gguf)
     mem_free(gguf);
 }
 
+bool gguf_made(const struct gguf *gguf, size_t tensor)
+{
+    return gguf->source.made && gguf->source.made(gguf->source.owner, tensor);
+}
+
 ll_status gguf_check(const struct gguf *gguf, ll_error *error)
 {
+    if (gguf->source.check)
+        return gguf->source.check(gguf->source.owner, error);
     return file_map_check(&gguf->map, error);
 }
 
 uint64_t gguf_forget(const struct gguf *gguf)
 {
+    if (gguf->source.forget)
+        return gguf->source.forget(gguf->source.owner);
     return file_map_forget(&gguf->map);
+}
+
+uint64_t gguf_cached(const struct gguf *gguf)
+{
+    if (gguf->source.cached)
+        return gguf->source.cached(gguf->source.owner);
+    return gguf->map.bytes ? machine_cached(gguf->map.bytes, gguf->map.size) : 0;
 }
 
 uint32_t gguf_version(const struct gguf *gguf)

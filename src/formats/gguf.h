@@ -55,6 +55,9 @@ struct gguf_source {
     /* The bytes of a tensor, by its place in the directory; they stay until drop. Any order. */
     ll_status (*hold)(void *owner, size_t tensor, const void **ret, ll_error *error);
     void (*drop)(void *owner, size_t tensor);
+    bool (*made)(void *owner, size_t tensor); /* held in memory of its own, not where a file is mapped */
+    ll_status (*check)(void *owner, ll_error *error);
+    uint64_t (*forget)(void *owner), (*cached)(void *owner);
     void (*close)(void *owner);
 };
 /* head: all of a GGUF file before its tensors' data, taken over, as is the source, also on failure. */
@@ -64,6 +67,7 @@ ll_status gguf_open_source(struct strbuf *head, const struct gguf_source *source
 bool gguf_has_source(const struct gguf *gguf);
 ll_status gguf_hold(struct gguf *gguf, size_t tensor, ll_error *error);
 void gguf_drop(struct gguf *gguf, size_t tensor);
+bool gguf_made(const struct gguf *gguf, size_t tensor); /* whether its data is memory of its own */
 void gguf_close(struct gguf *gguf);
 uint32_t gguf_version(const struct gguf *gguf);
 uint64_t gguf_file_bytes(const struct gguf *gguf);
@@ -71,6 +75,7 @@ const void *gguf_bytes(const struct gguf *gguf); /* the whole file, as it is map
 /* As file_map_check and file_map_forget; nothing to say for gguf_open_memory. [any thread] */
 ll_status gguf_check(const struct gguf *gguf, ll_error *error);
 uint64_t gguf_forget(const struct gguf *gguf);
+uint64_t gguf_cached(const struct gguf *gguf); /* as machine_cached, of all files behind it */
 
 /* Puts "key=type:value" (u32, i32, f32, bool, str) in place of what the file says, for gguf_find and the
  * typed look-ups; before the file is used by others. LL_ARGUMENT: not of that form. */

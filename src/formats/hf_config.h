@@ -22,6 +22,14 @@ struct hf_shape {
     uint64_t rotary_dim;
 };
 
+/* Vectors that some models of a family have beside the matrices, and some have not. */
+struct hf_vectors {
+    bool qkv_bias, output_bias; /* of attention */
+    bool ffn_bias, norm_bias;
+    bool qk_norms; /* of whole rows, where the family does not always have them */
+    bool one_norm; /* attention and feed-forward read the same one */
+};
+
 struct hf_family;
 
 struct hf_config {
@@ -30,7 +38,7 @@ struct hf_config {
     uint64_t vocabulary;
     enum dtype dtype; /* that the weights are stored in, as the file says; F32 when it does not */
     bool tied;        /* no output matrix of its own */
-    bool attention_bias, other_bias; /* vectors beside the matrices */
+    struct hf_vectors vectors;
 
     const struct hf_family *family;
     struct hf_shape shape;

@@ -67,6 +67,13 @@ static ll_status read_context(struct hf_reader *r, const char *name, const char 
     return hf_copy_count(r, name, other, fallback, "context_length");
 }
 
+static void set_biases(struct hf_reader *r, bool matrices, bool norms)
+{
+    struct hf_vectors *vectors = &r->config->vectors;
+    vectors->qkv_bias = vectors->output_bias = vectors->ffn_bias = matrices;
+    vectors->norm_bias = norms;
+}
+
 /* What the relatives of Llama share. */
 static ll_status read_common(struct hf_reader *r, bool tied)
 {
@@ -80,8 +87,8 @@ static ll_status read_common(struct hf_reader *r, bool tied)
     LL_TRY(put_inner_width(r, ffn));
     hf_put_count(r, "attention.key_length", s->head_dim);
     hf_put_count(r, "attention.value_length", s->head_dim);
-    r->config->attention_bias = hf_flag(r->root, "attention_bias", false);
-    r->config->other_bias = hf_flag(r->root, "mlp_bias", false);
+    r->config->vectors.qkv_bias = r->config->vectors.output_bias = hf_flag(r->root, "attention_bias", false);
+    r->config->vectors.ffn_bias = hf_flag(r->root, "mlp_bias", false);
     r->config->tied = hf_flag(r->root, "tie_word_embeddings", tied);
     return read_context(r, "max_position_embeddings", NULL, 2048);
 }
@@ -135,7 +142,7 @@ static ll_status read_qwen(struct hf_reader *r)
     LL_TRY(read_common(r, false));
     LL_TRY(read_rms(r, 1e-6));
     if (strcmp(r->config->family->architecture, "qwen2") == 0)
-        r->config->attention_bias = true;
+        r->config->vectors = (struct hf_vectors){.qkv_bias = true};
     if (hf_flag(r->root, "use_sliding_window", false) && !hf_find(r->root, "layer_types", NULL))
         return error_set(r->error, LL_UNSUPPORTED, where,
                          "use_sliding_window without layer_types is not supported");
@@ -207,7 +214,7 @@ static ll_status read_gemma(struct hf_reader *r, uint64_t period, double base, d
         return error_set(r->error, LL_FORMAT, where, "query_pre_attn_scalar is not a positive number");
     hf_put_number(r, "attention.scale", 1.0 / sqrt(scalar));
     hf_put_number(r, "final_logit_softcapping", cap);
-    r->config->attention_bias = hf_flag(r->root, "attention_bias", false);
+    r->config->vectors.qkv_bias = r->config->vectors.output_bias = hf_flag(r->root, "attention_bias", false);
     r->config->tied = hf_flag(r->root, "tie_word_embeddings", true);
     LL_TRY(read_window(r, period));
     return hf_rotary(r, base, local_base);
@@ -291,7 +298,7 @@ static ll_status read_starcoder2(struct hf_reader *r)
 {
     LL_TRY(hf_expect(r, "hidden_act", gelu_tanh));
     LL_TRY(read_common(r, true));
-    r->config->attention_bias = r->config->other_bias = hf_flag(r->root, "use_bias", true);
+    set_biases(r, hf_flag(r->root, "use_bias", true), true);
     LL_TRY(put_epsilon(r, "norm_epsilon", 1e-5, "attention.layer_norm_epsilon"));
     LL_TRY(read_window(r, 0));
     return hf_rotary(r, 10000.0, 0);
@@ -301,7 +308,7 @@ static ll_status read_falcon(struct hf_reader *r)
 {
     bool wide = hf_flag(r->root, "new_decoder_architecture", false), alibi = hf_flag(r->root, "alibi", false);
     bool parallel = hf_flag(r->root, "parallel_attn", true);
-    uint64_t kv_heads = 1, ffn;
+    uint64_t kv_heads = 1, ffn, norms;
     LL_TRY(hf_expect(r, "activation", gelu));
     LL_TRY(read_sizes(r, &short_names));
     if (wide)
@@ -314,7 +321,9 @@ static ll_status read_falcon(struct hf_reader *r)
     LL_TRY(put_epsilon(r, "layer_norm_epsilon", 1e-5, "attention.layer_norm_epsilon"));
     LL_TRY(read_context(r, "max_position_embeddings", NULL, 2048));
     r->config->tied = hf_flag(r->root, "tie_word_embeddings", true);
-    r->config->attention_bias = r->config->other_bias = hf_flag(r->root, "bias", false);
+    set_biases(r, hf_flag(r->root, "bias", false), true);
+    LL_TRY(hf_count(r, r->root, "num_ln_in_parallel_attn", NULL, wide ? 2 : 1, &norms));
+    r->config->vectors.one_norm = norms == 1 && (wide || parallel);
     r->config->grouped_qkv = true;
     if (!alibi)
         return hf_rotary(r, 10000.0, 0);
@@ -333,7 +342,7 @@ static ll_status read_bloom(struct hf_reader *r)
     LL_TRY(read_context(r, "seq_length", NULL, 2048));
     LL_TRY(put_epsilon(r, "layer_norm_epsilon", 1e-5, "attention.layer_norm_epsilon"));
     r->config->tied = true;
-    r->config->attention_bias = r->config->other_bias = true;
+    set_biases(r, true, true);
     if (hf_flag(r->root, "apply_residual_connection_post_layernorm", false))
         return error_set(r->error, LL_UNSUPPORTED, where,
                          "apply_residual_connection_post_layernorm is not supported");
@@ -371,7 +380,8 @@ static ll_status read_mpt(struct hf_reader *r)
     if (hf_find(r->root, "logit_scale", NULL))
         return error_set(r->error, LL_UNSUPPORTED, where, "logit_scale of MPT is not supported");
     r->config->tied = true;
-    r->config->attention_bias = r->config->other_bias = !hf_flag(r->root, "no_bias", true);
+    set_biases(r, !hf_flag(r->root, "no_bias", true), !hf_flag(r->root, "no_bias", true));
+    r->config->vectors.qk_norms = hf_flag(attention, "qk_ln", false);
     return LL_OK;
 }
 
@@ -430,7 +440,7 @@ static ll_status read_jais(struct hf_reader *r)
     LL_TRY(hf_number(r, r->root, "mup_output_alpha", 1.0, &alpha));
     r->config->output_scale = width * alpha;
     r->config->tied = false; /* the output has a scale of its own */
-    r->config->attention_bias = r->config->other_bias = true;
+    set_biases(r, true, true);
     if (!hf_flag(r->root, "mup_scale_qk_dot_by_d", hf_flag(r->root, "scale_qk_dot_by_d", true)))
         return error_set(r->error, LL_UNSUPPORTED, where, "jais without scale_qk_dot_by_d is not supported");
     return LL_OK;

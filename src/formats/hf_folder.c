@@ -39,6 +39,27 @@ static void folder_drop(void *owner, size_t tensor)
     folder->layout.tensors[tensor].made = NULL;
 }
 
+static bool folder_made(void *owner, size_t tensor)
+{
+    const struct hf_folder *folder = owner;
+    return folder->layout.tensors[tensor].made != NULL;
+}
+
+static ll_status folder_check(void *owner, ll_error *error)
+{
+    return safetensors_check(((const struct hf_folder *)owner)->weights, error);
+}
+
+static uint64_t folder_forget(void *owner)
+{
+    return safetensors_forget(((const struct hf_folder *)owner)->weights);
+}
+
+static uint64_t folder_cached(void *owner)
+{
+    return safetensors_cached(((const struct hf_folder *)owner)->weights);
+}
+
 /* The folder's own name is the model's. */
 static void write_name(const char *path, struct gguf_writer *writer)
 {
@@ -101,6 +122,10 @@ ll_status hf_folder_open(const char *path, struct gguf **ret, ll_error *error)
                                  .bytes = safetensors_file_bytes(folder->weights),
                                  .hold = folder_hold,
                                  .drop = folder_drop,
+                                 .made = folder_made,
+                                 .check = folder_check,
+                                 .forget = folder_forget,
+                                 .cached = folder_cached,
                                  .close = folder_close};
     return gguf_open_source(&head, &source, ret, error);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/machine.h"
 #include "base/mem.h"
 #include "formats/hf_layout.h"
 #include "formats/quantize.h"
@@ -78,6 +79,28 @@ static uint64_t piece_bytes(const struct hf_tensor *tensor, const struct hf_piec
                : dtype_row_bytes(tensor->dtype, cols) * piece->rows;
 }
 
+/* What has been copied is not needed in memory a second time. */
+static void let_go(const struct safetensor *source)
+{
+    union {
+        const void *read;
+        void *page;
+    } mapped = {.read = source->data};
+    if (source->mapped)
+        machine_forget(mapped.page, (size_t)source->bytes);
+}
+
+static void make_pieces(const struct hf_tensor *tensor, float *row, unsigned char *out)
+{
+    for (size_t i = 0; i < tensor->count; i++) {
+        const struct hf_piece *piece = &tensor->pieces[i];
+        make_piece(tensor, piece, row, out);
+        out += piece_bytes(tensor, piece);
+        if (i + 1 == tensor->count || piece[1].source != piece->source)
+            let_go(piece->source);
+    }
+}
+
 ll_status hf_layout_make(struct hf_tensor *tensor, const void **ret, ll_error *error)
 {
     const struct hf_piece *first = tensor->pieces;
@@ -100,12 +123,9 @@ ll_status hf_layout_make(struct hf_tensor *tensor, const void **ret, ll_error *e
         widest = cols > widest ? cols : widest;
     }
     float *row = mem_new((size_t)widest, sizeof *row);
-    unsigned char *made = mem_new((size_t)bytes, 1), *out = made;
+    unsigned char *made = mem_new((size_t)bytes, 1);
     if (row && made)
-        for (size_t i = 0; i < tensor->count; i++) {
-            make_piece(tensor, &tensor->pieces[i], row, out);
-            out += piece_bytes(tensor, &tensor->pieces[i]);
-        }
+        make_pieces(tensor, row, made);
     bool good = row && made;
     mem_free(row);
     if (!good)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/machine.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -219,7 +220,10 @@ static ll_status open_shard(struct safetensors *weights, const char *folder, con
     }
     weights->maps[weights->map_count++] = map;
     weights->file_bytes += map.size;
+    size_t before = weights->count;
     status = read_file(weights, map.bytes, map.size, error);
+    for (size_t i = before; i < weights->count; i++)
+        weights->tensors[i].mapped = true;
     if (status != LL_OK && error)
         utf8_printable(name, strlen(name), error->where, sizeof error->where);
     return status;
@@ -341,6 +345,29 @@ const struct safetensor *safetensors_find(const struct safetensors *weights, con
 {
     size_t item = name_index_find(&weights->names, name, strlen(name));
     return item == NAME_NONE ? NULL : &weights->tensors[item];
+}
+
+ll_status safetensors_check(const struct safetensors *weights, ll_error *error)
+{
+    for (size_t i = 0; i < weights->map_count; i++)
+        LL_TRY(file_map_check(&weights->maps[i], error));
+    return LL_OK;
+}
+
+uint64_t safetensors_forget(const struct safetensors *weights)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < weights->map_count; i++)
+        bytes += file_map_forget(&weights->maps[i]);
+    return bytes;
+}
+
+uint64_t safetensors_cached(const struct safetensors *weights)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < weights->map_count; i++)
+        bytes += machine_cached(weights->maps[i].bytes, weights->maps[i].size);
+    return bytes;
 }
 
 uint64_t safetensors_file_bytes(const struct safetensors *weights)

@@ -20,6 +20,7 @@ struct safetensor {
     uint64_t shape[4]; /* slowest first, as the file has it; missing ones are 1 */
     uint64_t bytes;
     const unsigned char *data;
+    bool mapped; /* from a file, so that its pages can be let go and come back */
 };
 
 /* All of model.safetensors in the folder, or of the shards that model.safetensors.index.json names. */
@@ -30,6 +31,10 @@ void safetensors_close(struct safetensors *weights);
 size_t safetensors_count(const struct safetensors *weights);
 const struct safetensor *safetensors_at(const struct safetensors *weights, size_t index);
 const struct safetensor *safetensors_find(const struct safetensors *weights, const char *name); /* or NULL */
+/* As file_map_check, file_map_forget and machine_cached, of all files. [any thread] */
+ll_status safetensors_check(const struct safetensors *weights, ll_error *error);
+uint64_t safetensors_forget(const struct safetensors *weights);
+uint64_t safetensors_cached(const struct safetensors *weights);
 uint64_t safetensors_file_bytes(const struct safetensors *weights); /* of all files */
 
 #endif

@@ -38,6 +38,26 @@ static void add_up(struct inventory *inventory)
         add_part(&inventory->whole, &inventory->layer[i]);
 }
 
+void inventory_parameters(const struct inventory *inventory, const struct model_hparams *hparams,
+                          uint64_t *ret_all, uint64_t *ret_token)
+{
+    const struct weight_part *whole = &inventory->whole;
+    uint64_t experts = (uint64_t)(hparams->experts ? hparams->experts : 1),
+             used = (uint64_t)(hparams->experts ? hparams->experts_used : 1);
+    *ret_all = whole->matrix_elements + whole->vector_elements + inventory->unknown_elements -
+               inventory->divisors;
+    *ret_token = *ret_all - inventory->expert_elements / experts * (experts - used);
+}
+
+enum dtype inventory_main_type(const struct inventory *inventory)
+{
+    int best = DT_F32;
+    for (int i = 0; i < DT_COUNT; i++)
+        if (inventory->types[i].bytes > inventory->types[best].bytes)
+            best = i;
+    return (enum dtype)best;
+}
+
 /* ---- from a file ---- */
 
 /* Tensors that name no layer and are not the output's count with the embedding. */
@@ -51,34 +71,64 @@ static struct weight_part *part_of(struct inventory *inventory, const char *name
     return strncmp(name, "output", 6) == 0 ? &inventory->output : &inventory->embedding;
 }
 
-static void add_tensor(struct inventory *inventory, const struct gguf_tensor *tensor)
+/* shape: [4], fastest first. */
+static void add_tensor(struct inventory *inventory, const char *name, enum dtype dtype, const uint64_t *shape,
+                       uint64_t bytes)
 {
-    uint64_t elements = tensor->shape[0] * tensor->shape[1] * tensor->shape[2] * tensor->shape[3];
-    struct weight_part *part = part_of(inventory, tensor->name);
-    bool vector = tensor->shape[1] == 1 && tensor->shape[2] == 1;
-    if (!tensor->known) {
-        inventory->unknown_bytes += tensor->bytes;
-        return;
-    }
-    *(vector ? &part->vector_bytes : &part->matrix_bytes) += tensor->bytes;
+    uint64_t elements = shape[0] * shape[1] * shape[2] * shape[3];
+    struct weight_part *part = part_of(inventory, name);
+    bool vector = shape[1] == 1 && shape[2] == 1;
+    *(vector ? &part->vector_bytes : &part->matrix_bytes) += bytes;
     *(vector ? &part->vector_elements : &part->matrix_elements) += elements;
-    struct weight_type *type = &inventory->types[tensor->dtype];
-    type->bytes += tensor->bytes;
+    struct weight_type *type = &inventory->types[dtype];
+    type->bytes += bytes;
     type->elements += elements;
     type->tensors++;
+    if (strncmp(name, "rope_", 5) == 0)
+        inventory->divisors += elements;
+    if (strstr(name, "_exps.")) {
+        inventory->expert_bytes += bytes;
+        inventory->expert_elements += elements;
+    }
     if (vector)
         return;
-    if ((int64_t)tensor->shape[0] > inventory->widest)
-        inventory->widest = (int64_t)tensor->shape[0];
-    inventory->quantized |= dtype_info(tensor->dtype)->quantized;
+    if ((int64_t)shape[0] > inventory->widest)
+        inventory->widest = (int64_t)shape[0];
+    inventory->quantized |= dtype_info(dtype)->quantized;
+}
+
+static void add_unknown(struct inventory *inventory, const struct gguf_tensor *tensor)
+{
+    const uint64_t *shape = tensor->shape;
+    inventory->unknown_bytes += tensor->bytes;
+    inventory->unknown_elements += shape[0] * shape[1] * shape[2] * shape[3];
 }
 
 ll_status inventory_read(const struct gguf *gguf, const struct model_hparams *hparams, struct inventory *ret,
                          ll_error *error)
 {
     LL_TRY(start(ret, hparams->layers, error));
-    for (size_t i = 0; i < gguf_tensor_count(gguf); i++)
-        add_tensor(ret, gguf_tensor_at(gguf, i));
+    for (size_t i = 0; i < gguf_tensor_count(gguf); i++) {
+        const struct gguf_tensor *tensor = gguf_tensor_at(gguf, i);
+        if (tensor->known)
+            add_tensor(ret, tensor->name, tensor->dtype, tensor->shape, tensor->bytes);
+        else
+            add_unknown(ret, tensor);
+    }
+    add_up(ret);
+    return LL_OK;
+}
+
+ll_status inventory_layout(const struct hf_layout *layout, const struct model_hparams *hparams,
+                           struct inventory *ret, ll_error *error)
+{
+    LL_TRY(start(ret, hparams->layers, error));
+    for (size_t i = 0; i < layout->count; i++) {
+        const struct hf_tensor *tensor = &layout->tensors[i];
+        uint64_t rows = tensor->shape[1] * tensor->shape[2] * tensor->shape[3];
+        add_tensor(ret, tensor->name, tensor->dtype, tensor->shape,
+                   rows * dtype_row_bytes(tensor->dtype, tensor->shape[0]));
+    }
     add_up(ret);
     return LL_OK;
 }
@@ -86,6 +136,7 @@ ll_status inventory_read(const struct gguf *gguf, const struct model_hparams *hp
 /* ---- from a shape ---- */
 
 struct computing {
+    const struct hf_config *config;
     struct inventory *inventory;
     enum dtype dtype;
     bool fits; /* no product has wrapped */
@@ -118,52 +169,104 @@ static void add_vector(struct computing *c, struct weight_part *part, int64_t el
     add_elements(c, part, (uint64_t)elements, DT_F32, true);
 }
 
-static void add_norm(struct computing *c, struct weight_part *part, const struct architecture *a, bool bias,
-                     int64_t width)
+static void add_norm(struct computing *c, struct weight_part *part, int64_t width)
 {
     add_vector(c, part, width);
-    if (a->norm == NORM_LAYER && bias)
+    if (c->config->vectors.norm_bias)
         add_vector(c, part, width);
 }
 
-static void compute_layer(struct computing *c, const struct hf_config *config, const struct model_hparams *h,
-                          int i)
+static void add_linear(struct computing *c, struct weight_part *part, bool bias, int64_t outputs,
+                       int64_t inputs)
+{
+    add_matrix(c, part, outputs, inputs);
+    if (bias)
+        add_vector(c, part, outputs);
+}
+
+static void compute_attention(struct computing *c, const struct model_hparams *h, int i)
 {
     const struct architecture *a = h->architecture;
-    const struct layer_hparams *layer = &h->layer[i];
+    const struct hf_vectors *vectors = &c->config->vectors;
     struct weight_part *part = &c->inventory->layer[i];
-    int64_t q = (int64_t)layer->heads * h->head_dim, kv = (int64_t)layer->kv_heads * h->head_dim;
-    add_matrix(c, part, q + 2 * kv, h->width);
-    add_matrix(c, part, h->width, q);
-    int64_t parts = h->experts ? h->experts : 1;
+    int64_t q = (int64_t)h->layer[i].heads * h->head_dim, kv = (int64_t)h->layer[i].kv_heads * h->head_dim;
+    int64_t rows[] = {q, kv, kv};
+    if (a->fused_qkv)
+        add_linear(c, part, vectors->qkv_bias, q + 2 * kv, h->width);
+    for (size_t m = 0; !a->fused_qkv && m < sizeof rows / sizeof *rows; m++)
+        add_linear(c, part, vectors->qkv_bias, rows[m], h->width);
+    add_linear(c, part, vectors->output_bias, h->width, q);
+    if (a->required_qk_norm || vectors->qk_norms) {
+        add_norm(c, part, a->qk_norm_heads ? h->head_dim : q);
+        add_norm(c, part, a->qk_norm_heads ? h->head_dim : kv);
+    }
+}
+
+/* Experts are stacks of matrices, and what decides between them is kept in F32. */
+static void compute_experts(struct computing *c, const struct model_hparams *h, int i)
+{
+    struct weight_part *part = &c->inventory->layer[i];
+    int64_t ffn = h->layer[i].ffn, n = h->experts;
+    struct weight_part before;
+    add_elements(c, part, (uint64_t)n * (uint64_t)h->width, DT_F32, false);
+    before = *part;
+    add_matrix(c, part, n * ffn, h->width);
+    add_matrix(c, part, n * ffn, h->width);
+    add_matrix(c, part, n * h->width, ffn);
+    c->inventory->expert_bytes += part->matrix_bytes - before.matrix_bytes;
+    c->inventory->expert_elements += part->matrix_elements - before.matrix_elements;
+}
+
+static void compute_feed_forward(struct computing *c, const struct model_hparams *h, int i)
+{
+    const struct architecture *a = h->architecture;
+    struct weight_part *part = &c->inventory->layer[i];
+    bool bias = c->config->vectors.ffn_bias;
+    int64_t ffn = h->layer[i].ffn;
+    if (a->gated && !a->fused_gate)
+        add_linear(c, part, bias, ffn, h->width);
+    add_linear(c, part, bias, a->fused_gate ? 2 * ffn : ffn, h->width);
+    add_linear(c, part, bias, h->width, ffn);
+}
+
+static void compute_layer(struct computing *c, const struct model_hparams *h, int i)
+{
+    const struct architecture *a = h->architecture;
+    int norms = a->no_pre_norms ? 0 : c->config->vectors.one_norm ? 1 : 2;
+    compute_attention(c, h, i);
     if (h->experts)
-        add_elements(c, part, (uint64_t)h->experts * (uint64_t)h->width, DT_F32, false); /* the router */
-    add_matrix(c, part, layer->ffn * (a->gated ? 2 : 1) * parts, h->width);
-    add_matrix(c, part, h->width * parts, layer->ffn);
-    for (int norms = a->no_pre_norms ? 0 : 2; norms > 0; norms--)
-        add_norm(c, part, a, config->other_bias, h->width);
-    if (a->required_qk_norm)
-        add_vector(c, part, a->qk_norm_heads ? 2 * (int64_t)h->head_dim : q + kv);
-    if (a->post_norms)
-        add_vector(c, part, 2 * h->width);
-    if (config->attention_bias)
-        add_vector(c, part, q + 2 * kv + h->width);
-    if (config->other_bias)
-        add_vector(c, part, layer->ffn * (a->gated ? 2 : 1) + h->width);
+        compute_experts(c, h, i);
+    else
+        compute_feed_forward(c, h, i);
+    for (norms += a->post_norms ? 2 : 0; norms > 0; norms--)
+        add_norm(c, &c->inventory->layer[i], h->width);
+}
+
+/* What the configuration itself says of positions becomes tensors. */
+static void compute_divisors(struct computing *c)
+{
+    const struct hf_config *config = c->config;
+    const struct hf_divisors *divisors[] = {&config->freqs, &config->factors_short, &config->factors_long};
+    for (size_t i = 0; i < sizeof divisors / sizeof *divisors; i++)
+        if (divisors[i]->values) {
+            add_vector(c, &c->inventory->embedding, (int64_t)divisors[i]->count);
+            c->inventory->divisors += divisors[i]->count;
+        }
 }
 
 ll_status inventory_compute(const struct hf_config *config, const struct model_hparams *hparams,
                             struct inventory *ret, ll_error *error)
 {
-    struct computing c = {ret, config->dtype, true};
+    struct computing c = {config, ret, config->dtype, true};
     int64_t vocabulary = (int64_t)config->vocabulary;
     LL_TRY(start(ret, hparams->layers, error));
     add_matrix(&c, &ret->embedding, vocabulary, hparams->width);
     if (hparams->architecture->embed_norm)
-        add_norm(&c, &ret->embedding, hparams->architecture, config->other_bias, hparams->width);
+        add_norm(&c, &ret->embedding, hparams->width);
+    compute_divisors(&c);
     for (int i = 0; i < hparams->layers; i++)
-        compute_layer(&c, config, hparams, i);
-    add_norm(&c, &ret->output, hparams->architecture, config->other_bias, hparams->width);
+        compute_layer(&c, hparams, i);
+    add_norm(&c, &ret->output, hparams->width);
     if (!config->tied)
         add_matrix(&c, &ret->output, vocabulary, hparams->width);
     add_up(ret);

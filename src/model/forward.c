@@ -20,6 +20,7 @@ struct forward {
     uint64_t output_bytes;
     int64_t output_capacity;
     bool beyond; /* this step's sessions are longer than the training before scaling */
+    int64_t written; /* rows of the largest step so far */
     /* [forward_rows(), n]; views with the step's rows are made for each pass */
     struct tensor x;        /* residual stream, n = width */
     struct tensor h;        /* what a product reads or a post-norm works on, n = width */
@@ -138,6 +139,12 @@ ll_status forward_open(struct backend *backend, const struct model_hparams *hpar
     }
     *ret = f;
     return LL_OK;
+}
+
+uint64_t forward_idle_bytes(const struct forward *f)
+{
+    uint64_t rows = (uint64_t)forward_rows(f->backend);
+    return f->scratch_bytes / rows * (rows - (uint64_t)f->written);
 }
 
 void forward_close(struct forward *f)
@@ -381,6 +388,7 @@ ll_status forward_run(struct forward *f, const struct backend_step *step, const 
     if (step->rows < 1 || step->rows > forward_rows(f->backend))
         return error_set(error, LL_INTERNAL, "forward", "a step of %lld rows", (long long)step->rows);
     LL_TRY(reserve_outputs(f, step->output_count, error));
+    f->written = step->rows > f->written ? step->rows : f->written;
     f->beyond = (double)context > f->hparams->rotary[0].original;
     struct tensor x = tensor_rows(&f->x, 0, step->rows), h = tensor_rows(&f->h, 0, step->rows);
     f->table->begin(f->backend, step, cancel);

@@ -21,6 +21,8 @@ void forward_close(struct forward *forward);
 /* What forward_open takes, and what a step with so many output rows takes besides (it is kept). */
 uint64_t forward_step_bytes(const struct model_hparams *hparams, enum dtype residual, enum dtype activation,
                             int64_t rows /* forward_rows() */);
+/* Bytes of that which no step has written to yet: pages of the host that are only promised. */
+uint64_t forward_idle_bytes(const struct forward *forward);
 uint64_t forward_output_bytes(const struct model_hparams *hparams, enum dtype activation, int64_t outputs);
 /* caches: [layers]. context: tokens that the step's sessions may hold; longrope's angles go by it, so that
  * a session never changes them. logits: host, [output_count, vocabulary]; greatest: host, [output_count], the

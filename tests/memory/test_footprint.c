@@ -156,6 +156,20 @@ static void tiny_models_of_every_architecture_take_what_was_predicted(void **sta
     assert_true(families >= 16 && runs >= 3 * families);
 }
 
+/* Weights of a folder are made anew where their layout differs: in memory of the process, not in a file's. */
+static void folders_of_every_family_take_what_was_predicted(void **state)
+{
+    char pattern[4096];
+    glob_t found;
+    (void)state;
+    snprintf(pattern, sizeof pattern, "%s/tests/vectors/hf/*", getenv("top_srcdir"));
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        compare(found.gl_pathv[i], 100 + unit_below(500), cache_types[unit_below(3)], PROCESS_BYTES);
+    assert_true(found.gl_pathc >= 20);
+    globfree(&found);
+}
+
 static void models_of_random_shapes_take_what_was_predicted(void **state)
 {
     static const char *const families[] = {"llama", "gemma3", "bloom", "mpt"};
@@ -517,6 +531,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tiny_models_of_every_architecture_take_what_was_predicted),
+        cmocka_unit_test(folders_of_every_family_take_what_was_predicted),
         cmocka_unit_test(models_of_random_shapes_take_what_was_predicted),
         cmocka_unit_test(a_large_model_takes_what_was_predicted),
         cmocka_unit_test(windows_side_by_side_take_what_was_predicted),
