@@ -24,8 +24,8 @@ struct block_options {
     int head_dim;
     enum dtype type;            /* of K and V */
     int64_t blocks;             /* capacity */
-    /* Count the bytes of all pools' blocks that hold keys, and of those whose pages have been written to, held
-     * or free; may be NULL. */
+    /* Count the bytes of all pools' blocks that hold keys, and of those whose pages have been written to,
+     * held or free; may be NULL. */
     atomic_uint_fast64_t *used, *resident;
 };
 

@@ -159,7 +159,8 @@ static void show_model(const struct view *view, struct text *out)
     text_printf(out, ": %s, %s parameters, %zu layers, %s tokens in training\n", info->architecture,
                 human_count(info->parameters).text, info->layers, human_count(info->trained_context).text);
     if (info->experts)
-        text_printf(out, "%zu experts in each layer, %zu for each token: %s parameters at work, and all in memory\n",
+        text_printf(out,
+                    "%zu experts in each layer, %zu for each token: %s parameters at work, all in memory\n",
                     info->experts, info->experts_used, human_count(info->token_parameters).text);
     text_puts(out, "weights by type:");
     for (size_t i = 0; i < ll_blueprint_type_count(view->outlook->blueprint); i++) {

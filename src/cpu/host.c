@@ -14,8 +14,8 @@
 #include "base/mem.h"
 #include "tensor/dequant.h"
 
-/* From this size on memory is mapped, so that a cache, which is one piece for each layer, costs only the pages
- * it has used. */
+/* From this size on memory is mapped, so that a cache, which is one piece for each layer, costs only the
+ * pages it has used. */
 enum { MAPPED_BYTES = 64 << 10 };
 
 static void *memory_obtain(uint64_t bytes, bool mapped)

@@ -264,8 +264,9 @@ static void read_components(const ll_engine *engine, const struct backend_memory
         ret->reserved[i] = use->ours[kinds[i]];
         ret->peak[i] = use->peak[kinds[i]];
     }
-    ret->reserved[LL_WEIGHTS] += (uint64_t)(atomic_load(&engine->mapped.now) + atomic_load(&engine->made.now));
-    ret->peak[LL_WEIGHTS] += (uint64_t)(atomic_load(&engine->mapped.peak) + atomic_load(&engine->made.peak));
+    const struct counter *mapped = &engine->mapped, *made = &engine->made;
+    ret->reserved[LL_WEIGHTS] += (uint64_t)(atomic_load(&mapped->now) + atomic_load(&made->now));
+    ret->peak[LL_WEIGHTS] += (uint64_t)(atomic_load(&mapped->peak) + atomic_load(&made->peak));
     ret->reserved[LL_LOGITS] += (uint64_t)atomic_load(&engine->logits.now);
     ret->peak[LL_LOGITS] += (uint64_t)atomic_load(&engine->logits.peak);
     for (int i = LL_WEIGHTS; i < LL_PROGRAM; i++) {

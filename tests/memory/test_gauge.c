@@ -15,6 +15,7 @@
 #include "base/strbuf.h"
 #include "console/memory.h"
 #include "engine/tiny.h"
+#include "toy/toy_model.h"
 
 /* ---- machine and containers ---- */
 
@@ -356,30 +357,42 @@ static void a_model_laid_to_rest_between_steps_answers_as_if_it_was_not(void **s
     ll_engine_close(engine);
 }
 
-/* A copy of a tiny model, used, then spoilt as `spoil` does. */
-static void use_spoilt(void (*spoil)(const char *path), const char *said)
+/* A copy of a file of the vectors, in this folder. */
+static void copy_vector(const char *name, const char *copy)
 {
     struct strbuf bytes = {0};
-    char path[4200], copy[] = "spoilt.gguf";
+    char path[4200];
+    bool whole = getenv("top_srcdir")[0] == '/';
+    snprintf(path, sizeof path, "%s%s%s/tests/vectors/%s", whole ? "" : folder_before, whole ? "" : "/",
+             getenv("top_srcdir"), name);
+    assert_int_equal(file_read(path, (size_t)1 << 30, NULL, &bytes, NULL), LL_OK);
+    assert_int_equal(file_write(copy, bytes.text, bytes.length, NULL), LL_OK);
+    strbuf_fini(&bytes);
+}
+
+static void copy_folder(void)
+{
+    copy_vector("hf/mixtral/config.json", "config.json");
+    copy_vector("hf/mixtral/tokenizer.json", "tokenizer.json");
+    copy_vector("hf/mixtral/tokenizer_config.json", "tokenizer_config.json");
+    copy_vector("hf/mixtral/model.safetensors", "model.safetensors");
+}
+
+/* The model at path, used, then spoilt as `spoil` does to one of its files. */
+static void use_spoilt(const char *path, const char *file, void (*spoil)(const char *path), const char *said)
+{
     ll_token tokens[60];
     ll_model *model = NULL;
     ll_error error = {0};
-    snprintf(path, sizeof path, "%s/%s/tests/vectors/llama-grouped.gguf", folder_before,
-             getenv("top_srcdir"));
-    if (getenv("top_srcdir")[0] == '/')
-        snprintf(path, sizeof path, "%s/tests/vectors/llama-grouped.gguf", getenv("top_srcdir"));
-    assert_int_equal(file_read(path, (size_t)1 << 30, NULL, &bytes, NULL), LL_OK);
-    assert_int_equal(file_write(copy, bytes.text, bytes.length, NULL), LL_OK);
     ll_engine *engine = tiny_engine("cpu");
-    assert_int_equal(ll_model_open(engine, copy, NULL, NULL, &model, NULL), LL_OK);
+    assert_int_equal(ll_model_open(engine, path, NULL, NULL, &model, NULL), LL_OK);
     ll_session *session = tiny_session(model, 128);
     tiny_tokens(model, tokens, 60);
     assert_int_equal(ll_session_sync(session, tokens, 30, NULL, NULL), LL_OK);
-    spoil(copy);
+    spoil(file);
     assert_int_equal(ll_session_sync(session, tokens, 60, NULL, &error), LL_IO);
     assert_non_null(strstr(error.text, said));
     assert_int_equal(ll_session_position(session), 30);
-    strbuf_fini(&bytes);
     ll_session_close(session);
     ll_model_close(model);
     ll_engine_close(engine);
@@ -399,8 +412,81 @@ static void write_into(const char *path)
 static void a_model_file_that_is_cut_or_rewritten_is_refused_and_not_fallen_over(void **state)
 {
     (void)state;
-    use_spoilt(cut_file, "was cut to 5000");
-    use_spoilt(write_into, "was written to");
+    copy_vector("llama-grouped.gguf", "spoilt.gguf");
+    use_spoilt("spoilt.gguf", "spoilt.gguf", cut_file, "was cut to 5000");
+    copy_vector("llama-grouped.gguf", "spoilt.gguf");
+    use_spoilt("spoilt.gguf", "spoilt.gguf", write_into, "was written to");
+    copy_folder();
+    use_spoilt(".", "model.safetensors", cut_file, "was cut to 5000");
+    copy_folder();
+    use_spoilt(".", "model.safetensors", write_into, "was written to");
+}
+
+/* Weights of folders are partly made anew, and go and come back with the rest. */
+static void a_folder_at_rest_holds_nothing_and_is_the_same_afterwards(void **state)
+{
+    enum { TOKENS = 80 };
+    ll_token tokens[TOKENS];
+    ll_memory awake, resting, again;
+    ll_model *model = NULL;
+    char before[65], meanwhile[65];
+    size_t count;
+    (void)state;
+    copy_folder();
+    ll_engine *engine = tiny_engine("cpu");
+    assert_int_equal(ll_model_open(engine, ".", NULL, NULL, &model, NULL), LL_OK);
+    ll_session *session = tiny_session(model, 128), *steady = tiny_session(model, 128);
+    tiny_tokens(model, tokens, TOKENS);
+    assert_int_equal(ll_session_sync(steady, tokens, TOKENS, NULL, NULL), LL_OK);
+    assert_int_equal(ll_session_sync(session, tokens, 30, NULL, NULL), LL_OK);
+    ll_engine_get_memory(engine, 0, &awake);
+    assert_int_equal(ll_model_get_identity(model, before, NULL), LL_OK);
+    assert_true(ll_model_rest(model) > 0);
+    ll_engine_get_memory(engine, 0, &resting);
+    assert_int_equal(resting.reserved[LL_WEIGHTS], 0);
+    assert_int_equal(ll_model_get_identity(model, meanwhile, NULL), LL_OK);
+    assert_string_equal(before, meanwhile);
+    assert_int_equal(ll_session_sync(session, tokens, TOKENS, NULL, NULL), LL_OK);
+    ll_engine_get_memory(engine, 0, &again);
+    assert_int_equal(again.reserved[LL_WEIGHTS], awake.reserved[LL_WEIGHTS]);
+    const float *ours = ll_session_logits(session, &count), *theirs = ll_session_logits(steady, &count);
+    assert_memory_equal(ours, theirs, count * sizeof *ours);
+    ll_session_close(steady);
+    ll_session_close(session);
+    ll_model_close(model);
+    ll_engine_close(engine);
+}
+
+/* Keys that nobody has written take no memory, however small the piece of each layer is: what is left for the
+ * program is the same at every context. */
+static void memory_that_is_only_promised_is_nobodys(void **state)
+{
+    uint64_t least = UINT64_MAX, most = 0;
+    struct toy_model toy = toy_model_defaults("llama");
+    (void)state;
+    toy.layers = 24;
+    toy.context = 8192;
+    assert_true(toy_model_write_file(&toy, "promised.gguf"));
+    ll_engine *engine = tiny_engine("cpu");
+    ll_model *model = NULL;
+    assert_int_equal(ll_model_open(engine, "promised.gguf", NULL, NULL, &model, NULL), LL_OK);
+    for (size_t context = 256; context <= 8192; context *= 2) {
+        ll_token token = 1;
+        ll_memory memory;
+        ll_session *session = tiny_session(model, context);
+        assert_int_equal(ll_session_sync(session, &token, 1, NULL, NULL), LL_OK);
+        ll_engine_get_memory(engine, 0, &memory);
+        assert_true(memory.used[LL_CACHE] < memory.reserved[LL_CACHE]);
+        assert_true(memory.used[LL_SCRATCH] < memory.reserved[LL_SCRATCH]);
+        least = memory.used[LL_PROGRAM] < least ? memory.used[LL_PROGRAM] : least;
+        most = memory.used[LL_PROGRAM] > most ? memory.used[LL_PROGRAM] : most;
+        ll_session_close(session);
+    }
+    if (!getenv("ll_sanitizers") || !*getenv("ll_sanitizers"))
+        assert_true(most - least < 2 << 20);
+    ll_model_close(model);
+    ll_engine_close(engine);
+    unlink("promised.gguf");
 }
 
 static void the_reach_of_alibi_is_measured_and_that_of_windows_known(void **state)
@@ -585,6 +671,8 @@ int main(void)
         cmocka_unit_test(a_model_laid_to_rest_between_steps_answers_as_if_it_was_not),
         cmocka_unit_test_setup_teardown(a_model_file_that_is_cut_or_rewritten_is_refused_and_not_fallen_over,
                                         remember_folder, leave_scratch),
+        cmocka_unit_test(a_folder_at_rest_holds_nothing_and_is_the_same_afterwards),
+        cmocka_unit_test(memory_that_is_only_promised_is_nobodys),
         cmocka_unit_test(the_reach_of_alibi_is_measured_and_that_of_windows_known),
         cmocka_unit_test(weights_rest_and_come_back_with_the_session_as_it_was),
         cmocka_unit_test(blocks_used_shared_and_free_add_up_to_the_cache),
