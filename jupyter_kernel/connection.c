@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "console/escape.h"
@@ -123,9 +124,9 @@ bool connection_parse(struct connection *connection, const char *bytes, size_t l
 
 bool connection_read(struct connection *connection, const char *path, struct text *problem)
 {
-    char bytes[MOST_BYTES + 1];
-    FILE *file = fopen(path, "re");
-    size_t length = file ? fread(bytes, 1, sizeof bytes, file) : 0;
+    char *bytes = malloc(MOST_BYTES + 1);
+    FILE *file = bytes ? fopen(path, "re") : NULL;
+    size_t length = file ? fread(bytes, 1, MOST_BYTES + 1, file) : 0;
     int failure = file && !ferror(file) ? 0 : errno;
     if (file)
         fclose(file);
@@ -141,6 +142,7 @@ bool connection_read(struct connection *connection, const char *path, struct tex
         text_printf(problem, " cannot be used: %s", text_string(&reason));
     }
     text_fini(&reason);
+    free(bytes);
     return ok;
 }
 

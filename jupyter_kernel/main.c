@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "console/stack.h"
 #include "jupyter_kernel/kernel.h"
 #include "jupyter_kernel/spec.h"
 #include "longleaf.h"
@@ -172,6 +173,12 @@ int main(int argc, char **argv)
     if (strcmp(verb, "--version") == 0)
         return printf("longleaf-kernel %s\n", ll_version()) < 0 ? LEAVE_OTHER : LEAVE_OK;
     bool worded = verb[0] != '-';
+    struct text problem = {0};
+    if (!stack_suffices(&problem)) {
+        fprintf(stderr, "longleaf-kernel: %s\n", text_string(&problem));
+        text_fini(&problem);
+        return LEAVE_OTHER;
+    }
     int code = parse(&arguments, argv, worded ? 2 : 1);
     if (code)
         return code;

@@ -111,7 +111,7 @@ static void give(struct child *child, const struct text *svg, size_t *at)
 /* False: the output has ended, or has become too long. */
 static bool take(const struct child *child, struct text *png)
 {
-    char bytes[16384];
+    char bytes[8192];
     ssize_t got = read(child->out, bytes, sizeof bytes);
     if (got > 0)
         text_append(png, bytes, (size_t)got);

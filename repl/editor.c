@@ -26,7 +26,7 @@ static bool write_all(int fd, const char *bytes, size_t length)
 
 static bool read_all(const char *path, struct text *out)
 {
-    char block[1 << 14];
+    char block[1 << 12];
     ssize_t got = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     while (fd >= 0 && ((got = read(fd, block, sizeof block)) > 0 || (got < 0 && errno == EINTR)))

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "console/stack.h"
 #include "console/suggest.h"
 #include "console/terminal.h"
 #include "repl/arguments.h"
@@ -207,7 +208,10 @@ int main(int argc, char **argv)
     if (!hold_descriptors())
         return LEAVE_OTHER;
     choose_locale();
-    if (!arguments_find_verb(&arguments, argc, argv, &problem))
+    if (!stack_suffices(&problem)) {
+        say_error("%s", text_string(&problem));
+        code = LEAVE_OTHER;
+    } else if (!arguments_find_verb(&arguments, argc, argv, &problem))
         say_error("%s", text_string(&problem));
     else if (arguments.help || arguments.version)
         code = print_help(&arguments);

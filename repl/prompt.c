@@ -25,7 +25,7 @@ void prompt_fini(struct prompt *prompt)
  * asks to stop. */
 static bool read_all(int fd, struct text *out)
 {
-    char block[1 << 16];
+    char block[1 << 13];
     for (;;) {
         ssize_t got = signals_seen() ? -1 : read(fd, block, sizeof block);
         if (got == 0)

@@ -157,7 +157,7 @@ void talk_say_lost(struct talk *talk)
 
 static bool read_file(const char *path, struct text *out)
 {
-    char block[1 << 15];
+    char block[1 << 13];
     ssize_t got = -1;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     while (fd >= 0 && out->length < MOST_BYTES &&

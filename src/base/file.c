@@ -108,7 +108,7 @@ static bool wait_readable(int fd, const ll_cancel *cancel)
 static ll_status read_all(int fd, const char *path, size_t max_bytes, const ll_cancel *cancel,
                           struct strbuf *out, ll_error *error)
 {
-    char block[65536];
+    char block[8192]; /* stacks may be small */
     size_t total = 0;
     for (;;) {
         if (!wait_readable(fd, cancel))

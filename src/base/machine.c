@@ -15,7 +15,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
-enum { SMALL_FILE = 8192, CACHED_PAGES = 4096 };
+enum { SMALL_FILE = 4096, CACHED_PAGES = 4096 };
 
 static int open_small(const char *root, const char *path)
 {

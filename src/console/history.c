@@ -74,7 +74,7 @@ static void read_entry(char *line)
 static size_t count_lines(FILE *file)
 {
     size_t lines = 0;
-    char block[1 << 14];
+    char block[1 << 12];
     size_t got;
     while ((got = fread(block, 1, sizeof block, file)) > 0)
         for (size_t i = 0; i < got; i++)

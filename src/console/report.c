@@ -257,7 +257,7 @@ static bool is_ours(int fd)
 static bool read_all(int fd, const struct report_patience *patience, struct text *text, bool *ret_woken)
 {
     double limit = human_clock() + 1;
-    char block[1 << 14];
+    char block[1 << 13];
     for (;;) {
         struct pollfd wait[1 + REPORT_WAKERS] = {{.fd = fd, .events = POLLIN}};
         double left = limit - human_clock();

@@ -47,6 +47,7 @@ struct ll_model {
     bool weighty;            /* not opened for its metadata only */
     pthread_mutex_t waking;  /* held while weights go or come back */
     int64_t mapped, made;    /* bytes of weights used where the file is mapped, and made from a folder's */
+    void *step_room;
     int64_t idle_scratch;    /* bytes of scratch that no step has written to yet */
     struct folder_names {    /* of a folder, whose tensors are there only while its weights are */
         bool kept;
@@ -160,6 +161,13 @@ static void count_weights_here(ll_model *model, int64_t mapped, int64_t made)
     engine_count_host_weights(model->engine, mapped - model->mapped, made - model->made);
     model->mapped = mapped;
     model->made = made;
+}
+
+void *model_step_room(ll_model *model, size_t bytes)
+{
+    if (!model->step_room)
+        model->step_room = mem_new(1, bytes);
+    return model->step_room;
 }
 
 void model_count_scratch(ll_model *model)
@@ -345,6 +353,7 @@ void ll_model_close(ll_model *model)
         mem_free(model->meta[i].key);
         mem_free(model->meta[i].value);
     }
+    mem_free(model->step_room);
     mem_free(model->meta);
     ll_engine_close(model->engine);
     mem_free(model);

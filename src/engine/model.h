@@ -22,6 +22,9 @@ const struct model_hparams *model_hparams(const ll_model *model);
 const struct adapters *model_adapters(const ll_model *model); /* NULL: none */
 /* NULL: to be computed. */
 const unsigned char *model_kept_identity(const ll_model *model);
+/* The step's own lists, too large for small stacks: made at the first, kept for all. NULL: no memory. Under
+ * the engine's lock; always asked for with the same size. */
+void *model_step_room(ll_model *model, size_t bytes);
 /* After a step: what it was the first to write to is no longer idle. Under the engine's lock. */
 void model_count_scratch(ll_model *model);
 /* The forward pass with its scratch, shared by all sessions under the engine's lock. */

@@ -36,6 +36,7 @@ static ll_status fill(ll_model *model, struct block_pool *pool, const struct ste
 {
     int64_t total = 0;
     uint64_t growth = 0;
+    rows->step = (struct backend_step){0};
     for (size_t i = 0; i < count; i++)
         total += parts[i].count;
     int64_t most = forward_rows(engine_backend(model_engine(model)));
@@ -75,12 +76,13 @@ ll_status step_run(ll_model *model, struct block_pool *pool, const struct step_p
                    size_t context, const ll_cancel *cancel, float *logits, ll_token *greatest,
                    ll_error *error)
 {
-    struct step_rows rows;
-    rows.step = (struct backend_step){0};
     LL_TRY(lock_awake(model, cancel, error));
-    ll_status status = fill(model, pool, parts, count, &rows, error);
+    struct step_rows *rows = model_step_room(model, sizeof *rows);
+    ll_status status = rows ? LL_OK : error_nomem(error, "step", sizeof *rows);
     if (status == LL_OK)
-        status = forward_run(model_forward(model), &rows.step, blocks_caches(pool), (int64_t)context, cancel,
+        status = fill(model, pool, parts, count, rows, error);
+    if (status == LL_OK)
+        status = forward_run(model_forward(model), &rows->step, blocks_caches(pool), (int64_t)context, cancel,
                              logits, greatest, error);
     for (size_t i = 0; i < count && status == LL_OK; i++)
         block_table_advance(parts[i].table, parts[i].count);

@@ -400,18 +400,22 @@ static ll_status make_slopes(struct loader *l)
     const struct model_hparams *h = l->hparams;
     if (!l->backend)
         return LL_OK;
-    float values[4096]; /* hparams.c allows no more heads */
     const float *given = h->slopes;
     l->params->slopes = mem_new((size_t)h->layers, sizeof *l->params->slopes);
     if (!l->params->slopes)
         return error_nomem(l->error, "model", (size_t)h->layers * sizeof *l->params->slopes);
     for (int i = 0; i < h->layers; i++) {
         int heads = h->layer[i].heads;
+        float *values = mem_new((size_t)heads, sizeof *values);
+        if (!values)
+            return error_nomem(l->error, "model", (size_t)heads * sizeof *values);
         if (!given)
             alibi_slopes(heads, h->alibi_max_bias, values);
         for (int head = 0; head < heads; head++)
             values[head] = given ? *given++ : values[head] * h->alibi_scale;
-        LL_TRY(place_vector(l, values, heads, &l->params->slopes[i]));
+        ll_status status = place_vector(l, values, heads, &l->params->slopes[i]);
+        mem_free(values);
+        LL_TRY(status);
     }
     return LL_OK;
 }

@@ -186,8 +186,8 @@ static void close_streams(struct child *child)
 /* Takes what is there. *fd becomes -1 at the end of the stream. */
 static void drain(int *fd, struct strbuf *into, size_t most, bool *ret_more)
 {
-    char block[16384];
-    for (int rounds = 0; rounds < 16; rounds++) {
+    char block[8192];
+    for (int rounds = 0; rounds < 32; rounds++) {
         ssize_t got = read(*fd, block, sizeof block);
         if (got < 0 && (errno == EINTR || errno == EAGAIN))
             return;

@@ -195,7 +195,7 @@ static ll_status put_utf8(struct decoding *d, size_t start)
 static ll_status convert(const struct decoding *d, iconv_t handle, size_t start, size_t unit,
                          struct strbuf *text, size_t *ret_broken)
 {
-    char block[16384];
+    char block[8192];
     char *in = (char *)(uintptr_t)(d->bytes + start);
     size_t left = d->length - start;
     *ret_broken = 0;

@@ -83,7 +83,7 @@ static ll_status refuse_size(const struct source *source)
 
 static ll_status read_bytes(struct source *source, size_t limit)
 {
-    char block[16384]; /* stacks may be small */
+    char block[8192]; /* stacks may be small */
     size_t most = source->call->allowance.limits.bytes;
     while (source->fd >= 0 && source->bytes.length < limit) {
         LL_TRY(wait_readable(source));

@@ -78,16 +78,58 @@ case ${ll_sanitizers-} in
     ;;
 *) tap_skip "too little memory ends with a sentence" "a sanitizer needs address space of its own" ;;
 esac
-group=/sys/fs/cgroup/longleaf-test.$$
-if [ -w /sys/fs/cgroup/cgroup.procs ] && mkdir "$group" 2> /dev/null && [ -e "$group/memory.max" ]; then
-    echo 67108864 > "$group/memory.max"
-    sh -c 'echo $$ > "$1/cgroup.procs"; shift; exec "$@"' sh "$group" \
-        longleaf run -m small --raw -p hi -n 4 -c 2000000 > out 2> err < /dev/null
+
+# ---- a container: a control group of either version, where one may be made ----
+# make_group BYTES
+make_group()
+{
+    for top in /sys/fs/cgroup/memory /sys/fs/cgroup; do
+        group=$top/longleaf-test.$$
+        [ -w "$top/cgroup.procs" ] && mkdir "$group" 2> /dev/null || continue
+        for limit in memory.limit_in_bytes memory.max; do
+            [ -e "$group/$limit" ] && echo "$1" > "$group/$limit" && return 0
+        done
+        rmdir "$group"
+    done 2> /dev/null
+    return 1
+}
+inside()
+{
+    sh -c 'echo $$ > "$1/cgroup.procs"; shift; exec "$@"' sh "$group" "$@"
+}
+if make_group $((64 << 20)); then
+    inside longleaf run -m small --raw -p hi -n 4 -c 2000000 > out 2> err < /dev/null
     is $? 4 "a container's limit is heard of before any work"
     holds err "would fit" "with what would fit in it"
     rmdir "$group"
 else
-    rmdir "$group" 2> /dev/null
     tap_skip "a container's limit is heard of before any work" "no control group can be made here"
+    tap_skip "with what would fit in it" "no control group can be made here"
 fi
+
+# ---- a state folder on a file system without room, which no limit of a process stands for ----
+mkdir -p full
+if mount -t tmpfs -o size=64k none full 2> /dev/null; then
+    XDG_STATE_HOME=$PWD/full longleaf sum -m small document.txt > out 2> err
+    is $? 0 "a log that finds no room stops no run"
+    cmp -s out wanted
+    tap_case $? "which answers as ever"
+    [ "$(grep -c 'log' err)" -le 2 ]
+    tap_case $? "and says it once"
+    XDG_STATE_HOME=$PWD/full longleaf log --json > out 2> err
+    [ $? -le 1 ] && ! grep -q malformed err
+    tap_case $? "what is of it is no damaged file"
+    umount full
+else
+    for name in "a log that finds no room stops no run" "which answers as ever" "and says it once" \
+        "what is of it is no damaged file"; do
+        tap_skip "$name" "no file system can be mounted here"
+    done
+fi
+
+# ---- a stack too small to run in ----
+(ulimit -s 64 && longleaf run -m small --raw -p hi -n 1 > out 2> err)
+is $? 1 "a stack too small is refused"
+holds err 'ulimit -s' "with the number it takes"
+is "$(wc -l < err)" 1 "in one line"
 tap_done
