@@ -4,20 +4,20 @@
 
 #include <stdint.h>
 
-/* Four streams at once, a quarter of the memory each, asked for ahead: one stream alone reads slower. */
+/* Sixteen streams at once, asked for ahead: fewer read slower. */
 unsigned long long peak_read(const void *memory, size_t bytes)
 {
     typedef uint64_t vector __attribute__((vector_size(64), aligned(8), may_alias));
+    enum { STREAMS = 16, AHEAD = 512 };
     const char *from = memory;
-    vector sums[4] = {{0}};
-    size_t quarter = bytes / 256 * 64;
-    for (size_t i = 0; i < quarter; i += 64)
-        for (size_t j = 0; j < 4; j++) {
-            __builtin_prefetch(from + j * quarter + i + 1024);
-            sums[j] += *(const vector *)(const void *)(from + j * quarter + i);
+    vector sum = {0};
+    size_t part = bytes / STREAMS / 64 * 64;
+    for (size_t i = 0; i < part; i += 64)
+        for (size_t j = 0; j < STREAMS; j++) {
+            __builtin_prefetch(from + j * part + i + AHEAD);
+            sum += *(const vector *)(const void *)(from + j * part + i);
         }
-    vector all = sums[0] + sums[1] + sums[2] + sums[3];
-    return all[0] + all[1] + all[2] + all[3] + all[4] + all[5] + all[6] + all[7];
+    return sum[0] + sum[1] + sum[2] + sum[3] + sum[4] + sum[5] + sum[6] + sum[7];
 }
 
 #if defined(__x86_64__)

@@ -23,6 +23,7 @@ struct weight_plan {
     enum product_form form;
     int64_t panels, per_task, groups; /* panels, panels in a task, tasks to a block of rows */
     int together;                     /* panels multiplied at once */
+    bool single;                      /* one row, by weights as they lie */
     size_t first_task;
 };
 
@@ -113,6 +114,11 @@ static void multiply_panels(const struct products_job *job, const struct weight_
     for (int i = 0; i < count; i++)
         from[i] = panel_rows(job, weight, range.first_output + (int64_t)i * kernels->lanes,
                              scratch + job->panels_bytes + job->partial_bytes, &stride[i]);
+    if (plan->single) {
+        range.cols = weight->cols;
+        kernels->multiply_single(weight->dtype, from[0], stride[0], &job->bytes, &range);
+        return;
+    }
     for (; range.first_col < weight->cols; range.first_col += range.cols) {
         int64_t left = weight->cols - range.first_col;
         range.cols = left < most ? left : most;
@@ -182,7 +188,8 @@ static bool plan_job(struct products_job *job, const struct backend_product *pro
         *plan = (struct weight_plan){.product = &products[i],
                                      .form = form,
                                      .panels = (weight->rows + lanes - 1) / lanes,
-                                     .together = choose_together(fast, form, rows)};
+                                     .together = choose_together(fast, form, rows),
+                                     .single = rows == 1 && fast->kernels->has_single(weight->dtype, cols)};
         uint64_t panel = (uint64_t)fast->kernels->panel_bytes(weight->dtype, stretch_cols(plan)) * MAX_PANELS;
         uint64_t row = dtype_row_bytes(weight->dtype, (uint64_t)cols);
         job->panels_bytes = panel > job->panels_bytes ? panel : job->panels_bytes;

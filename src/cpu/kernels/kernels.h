@@ -85,6 +85,11 @@ struct kernels {
     /* `count` panels one after another in memory (1, or panels_at_once; float_panels). */
     void (*multiply)(enum dtype dtype, const void *panels, int count, const struct byte_rows *in,
                      const struct product_range *range);
+    /* One row of activations times lanes weight rows `stride` apart, all columns, where they lie: the same
+     * operations on every output as in unpack and multiply, so the same bytes, and sooner. */
+    bool (*has_single)(enum dtype dtype, int64_t cols);
+    void (*multiply_single)(enum dtype dtype, const void *weights, int64_t stride, const struct byte_rows *in,
+                            const struct product_range *range);
     void (*multiply_float)(const float *panels, int count, const struct tensor *in,
                            const struct product_range *range);
 

@@ -1,5 +1,6 @@
 /* Multiplies an unpacked panel of weights with rows of activations.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "cpu/kernels/outputs.h"
 #include "cpu/kernels/quantized.h"
 
 enum product_form KERNEL(product_form)(enum dtype dtype)
@@ -25,28 +26,6 @@ enum product_form KERNEL(product_form)(enum dtype dtype)
         return FORM_HALVES_MIN;
     default:
         return FORM_FLOAT;
-    }
-}
-
-static int zero_point(enum dtype dtype)
-{
-    switch (dtype) {
-    case DT_Q3_K:
-        return 4;
-    case DT_Q4_0:
-        return 8;
-    case DT_MXFP4:
-        return 12;
-    case DT_Q5_0:
-        return 16;
-    case DT_Q6_K:
-        return 32;
-    case DT_Q8_0:
-    case DT_IQ4_NL:
-    case DT_IQ4_XS:
-        return SIGNED_Q8 ? 0 : 128;
-    default:
-        return 0;
     }
 }
 
@@ -189,19 +168,6 @@ INLINE void multiply_chunk(const struct tile *t, const int P, const int R, const
             if (form == FORM_MIN)
                 acc[r][p] = vf_fma(t->panels[p][c].m, vf_set(sums[r]), acc[r][p]);
         }
-}
-
-/* Bias and what out held are added last, in this order. */
-INLINE void put_outputs(const struct product_range *range, int64_t row, int panel, vf value)
-{
-    const struct backend_product *product = range->product;
-    int64_t first = range->first_output + (int64_t)panel * LANES, lanes = product->weight->rows - first;
-    float *out = (float *)tensor_row(product->out, row) + first;
-    if (product->bias)
-        value += vf_load_part((const float *)product->bias->data + first, lanes);
-    if (product->accumulate)
-        value += vf_load_part(out, lanes);
-    vf_store_part(out, value, lanes);
 }
 
 /* Sums so far of one row and panel: zero before the first column. */

@@ -19,6 +19,9 @@ void KERNEL(unpack)(enum dtype dtype, const void *weights, int64_t stride, int64
                     void *panel);
 void KERNEL(multiply)(enum dtype dtype, const void *panels, int count, const struct byte_rows *in,
                       const struct product_range *range);
+bool KERNEL(has_single)(enum dtype dtype, int64_t cols);
+void KERNEL(multiply_single)(enum dtype dtype, const void *weights, int64_t stride,
+                             const struct byte_rows *in, const struct product_range *range);
 void KERNEL(multiply_float)(const float *panels, int count, const struct tensor *in,
                             const struct product_range *range);
 

@@ -199,3 +199,61 @@ INLINE vi vi_dot(vi acc, const vu *w, const int8_t *a, int steps, int budget)
                                       _mm512_set1_epi32(word_at((const uint8_t *)a + 4 * j)));
     return acc;
 }
+
+/* ---- products along a row: see single.c ---- */
+#define HAS_ROW_DOTS 1
+
+/* 32 bytes at p, then 32 at q. */
+INLINE vu vu_halves(const uint8_t *p, const uint8_t *q)
+{
+    __m512i v = _mm512_castsi256_si512(_mm256_loadu_si256((const __m256i *)p));
+    return (vu)_mm512_inserti64x4(v, _mm256_loadu_si256((const __m256i *)q), 1);
+}
+
+/* Sixteen bytes at p, the same shifted down by four bits, the like of q; all of eight bits still. */
+INLINE vu vu_nibble_quarters(const uint8_t *p, const uint8_t *q)
+{
+    __m512i v = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)p));
+    v = _mm512_mask_broadcast_i32x4(v, 0xFF00, _mm_loadu_si128((const __m128i *)q));
+    return (vu)_mm512_srlv_epi64(v, _mm512_set_epi64(4, 4, 0, 0, 4, 4, 0, 0));
+}
+
+/* The 64-bit words of each half turned left by its number of bits. */
+INLINE vu vu_turn_halves(vu v, int first, int second)
+{
+    return (vu)_mm512_rolv_epi64(
+        (__m512i)v, _mm512_set_epi64(second, second, second, second, first, first, first, first));
+}
+
+/* Byte i is `value` where bit i is set. */
+INLINE vu vu_bytes_of_bits(uint32_t first, uint32_t second, char value)
+{
+    return (vu)_mm512_maskz_set1_epi8((__mmask64)((uint64_t)second << 32 | first), value);
+}
+
+/* Products of unsigned and signed bytes, four to a lane. */
+INLINE vi vi_dot_bytes(vu w, vu x)
+{
+    return (vi)_mm512_dpbusd_epi32(_mm512_setzero_si512(), (__m512i)w, (__m512i)x);
+}
+
+/* out[i][r]: the sum of quarter i of v[r]. */
+INLINE void vi_sum_quarters(const vi v[LANES], vi out[4])
+{
+    __m512i s[8], t[4];
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; i++) {
+        __m512i a = (__m512i)v[2 * i], b = (__m512i)v[2 * i + 1];
+        s[i] = _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++)
+        t[i] = _mm512_add_epi32(_mm512_unpacklo_epi64(s[2 * i], s[2 * i + 1]),
+                                _mm512_unpackhi_epi64(s[2 * i], s[2 * i + 1]));
+    __m512i a = _mm512_shuffle_i32x4(t[0], t[1], 0x44), b = _mm512_shuffle_i32x4(t[2], t[3], 0x44);
+    __m512i c = _mm512_shuffle_i32x4(t[0], t[1], 0xEE), d = _mm512_shuffle_i32x4(t[2], t[3], 0xEE);
+    out[0] = (vi)_mm512_shuffle_i32x4(a, b, 0x88);
+    out[1] = (vi)_mm512_shuffle_i32x4(a, b, 0xDD);
+    out[2] = (vi)_mm512_shuffle_i32x4(c, d, 0x88);
+    out[3] = (vi)_mm512_shuffle_i32x4(c, d, 0xDD);
+}

@@ -3,6 +3,7 @@
  *
  * Block layouts are described in tensor/dequant.c. */
 #include "cpu/kernels/quantized.h"
+#include "cpu/kernels/scales.h"
 
 /* Asks for memory of the next panel while this one is unpacked, from its start to its end; it may lie past
  * the end of the file, which a hint may and a pointer may not. */
@@ -12,13 +13,13 @@ INLINE void prefetch(const uint8_t *p, int64_t offset, int64_t bytes)
         __builtin_prefetch((const void *)((uintptr_t)p + (uintptr_t)(offset + i)), 0, 2);
 }
 
-INLINE void put_chunk(struct panel_chunk *to, const vu q[8], vf d, vf m)
+INLINE void put_chunk(struct panel_chunk *to, const vu q[8], const struct chunk_scales *scales)
 {
 #pragma GCC unroll 8
     for (int j = 0; j < 8; j++)
         to->q[j] = q[j];
-    to->d = d;
-    to->m = m;
+    to->d = scales->d;
+    to->m = scales->m;
 }
 
 /* Sixteen bytes of nibbles a row: the low ones are columns 0-15, the high ones 16-31. */
@@ -40,17 +41,6 @@ INLINE void fifth_bits(vu bits, vu q[8])
         q[j] |= vu_spread_bits(bits, j) << 4;
 }
 
-/* What the nibbles of the IQ4 kinds stand for; beside unsigned bytes, all 128 higher. */
-enum { RAISED = SIGNED_Q8 ? 0 : 128 };
-static const uint8_t curve[16] = {
-    (uint8_t)(RAISED - 127), (uint8_t)(RAISED - 104), (uint8_t)(RAISED - 83), (uint8_t)(RAISED - 65),
-    (uint8_t)(RAISED - 49),  (uint8_t)(RAISED - 35),  (uint8_t)(RAISED - 22), (uint8_t)(RAISED - 10),
-    RAISED + 1,              RAISED + 13,             RAISED + 25,            RAISED + 38,
-    RAISED + 53,             RAISED + 69,             RAISED + 89,            RAISED + 113};
-
-/* The sixteen floats of MXFP4, doubled, 12 higher. */
-static const uint8_t small_floats[16] = {12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0};
-
 INLINE void look_up(const uint8_t table[16], vu q[8])
 {
 #pragma GCC unroll 8
@@ -58,19 +48,11 @@ INLINE void look_up(const uint8_t table[16], vu q[8])
         q[j] = vu_look_up(table, q[j]);
 }
 
-/* 2^(e - 128), the two smallest being subnormal. */
-INLINE vf half_power(vu e)
-{
-    vu small = (vu)((vi)e < (vi)vu_set(2));
-    return (vf)((small & (vu_set(0x00200000) << (e & 1))) | (~small & ((e - 1) << 23)));
-}
-
 INLINE void unpack_32(enum dtype dtype, const uint8_t *p, int64_t stride, struct panel_chunk *to)
 {
-    vu q[8], pair = vu_load_words(p, stride);
-    vf d = dtype == DT_MXFP4 ? half_power(pair & 0xFF) : vf_from_f16_lanes(pair), m = vf_set(0);
-    if (dtype == DT_Q4_1 || dtype == DT_Q5_1)
-        m = vf_from_f16_lanes(pair >> 16);
+    vu q[8];
+    struct chunk_scales scales;
+    scales_32(dtype, p, stride, &scales);
     switch (dtype) {
     case DT_Q4_0:
         nibbles(p + 2, stride, q);
@@ -100,7 +82,7 @@ INLINE void unpack_32(enum dtype dtype, const uint8_t *p, int64_t stride, struct
         for (int j = 0; j < 8 && !SIGNED_Q8; j++)
             q[j] ^= vu_set(0x80808080);
     }
-    put_chunk(to, q, d, m);
+    put_chunk(to, q, &scales);
 }
 
 /* Some chunks of LANES rows. */
@@ -118,28 +100,12 @@ INLINE void unpack_blocks_32(enum dtype dtype, int bytes, const struct stretch *
     }
 }
 
-/* Scale and minimum of sub-block `sub` from the twelve packed bytes. */
-INLINE void scale_min(const vu packed[3], int sub, vf *scale, vf *min)
-{
-    vu s, m;
-    if (sub < 4) {
-        s = (packed[0] >> (8 * sub)) & 63;
-        m = (packed[1] >> (8 * sub)) & 63;
-    } else {
-        int shift = 8 * (sub - 4);
-        s = ((packed[2] >> shift) & 15) | (((packed[0] >> (shift + 6)) & 3) << 4);
-        m = ((packed[2] >> (shift + 4)) & 15) | (((packed[1] >> (shift + 6)) & 3) << 4);
-    }
-    *scale = vf_from_vi((vi)s);
-    *min = vf_from_vi((vi)m);
-}
-
 /* Q4_K, or Q5_K when `high` (32 bytes of fifth bits, bit `sub` of each) is there. */
 INLINE void unpack_k45(const uint8_t *block, int64_t stride, int with_high, struct panel_chunk *to)
 {
-    vu header[4], high[8];
-    vu_load_quads(block, stride, header);
-    vf d = vf_from_f16_lanes(header[0]), dmin = vf_from_f16_lanes(header[0] >> 16);
+    vu high[8];
+    struct chunk_scales scales[8];
+    scales_k45(block, stride, scales);
     if (with_high) {
         vu_load_quads(block + 16, stride, high);
         vu_load_quads(block + 32, stride, high + 4);
@@ -151,30 +117,21 @@ INLINE void unpack_k45(const uint8_t *block, int64_t stride, int with_high, stru
         vu_load_quads(low + 32 * pair + 16, stride, bytes + 4);
         for (int odd = 0; odd < 2; odd++) {
             int sub = 2 * pair + odd;
-            vf scale, min;
             vu q[8];
-            scale_min(header + 1, sub, &scale, &min);
             for (int j = 0; j < 8; j++) {
                 q[j] = (bytes[j] >> (4 * odd)) & vu_set(0x0F0F0F0F);
                 if (with_high)
                     q[j] |= ((high[j] >> sub) & vu_set(0x01010101)) << 4;
             }
-            put_chunk(&to[sub], q, d * scale, vf_set(0) - dmin * min);
+            put_chunk(&to[sub], q, &scales[sub]);
         }
     }
 }
 
-/* Signed byte `index` of sixteen held as four words. */
-INLINE vf signed_byte(const vu words[4], int index)
-{
-    return vf_from_vi((vi)(words[index / 4] << (24 - index % 4 * 8)) >> 24);
-}
-
 INLINE void unpack_q6_k(const uint8_t *block, int64_t stride, struct panel_chunk *to)
 {
-    vu scales[4];
-    vu_load_quads(block + 192, stride, scales);
-    vf d = vf_from_f16_lanes(vu_load_words(block + 206, stride) >> 16);
+    struct chunk_scales scales[8];
+    scales_q6_k(block, stride, scales);
     for (int c = 0; c < 8; c++) {
         int half = c / 4, run = c % 4;
         vu low[8], high[8], q[8];
@@ -185,7 +142,7 @@ INLINE void unpack_q6_k(const uint8_t *block, int64_t stride, struct panel_chunk
         for (int j = 0; j < 8; j++)
             q[j] = ((low[j] >> (run < 2 ? 0 : 4)) & vu_set(0x0F0F0F0F)) |
                    (((high[j] >> (2 * run)) & vu_set(0x03030303)) << 4);
-        put_chunk(&to[c], q, d * signed_byte(scales, 2 * c), d * signed_byte(scales, 2 * c + 1));
+        put_chunk(&to[c], q, &scales[c]);
     }
 }
 
@@ -199,59 +156,42 @@ INLINE void two_bits(const uint8_t *low, int64_t stride, int c, vu q[8])
         q[j] = (bytes[j] >> (2 * (c % 4))) & vu_set(0x03030303);
 }
 
-/* Each of sixteen scale bytes has its group's scale below and its minimum above. */
 INLINE void unpack_q2_k(const uint8_t *block, int64_t stride, struct panel_chunk *to, vf *mins)
 {
-    vu scales[4], pair = vu_load_words(block + 80, stride);
-    vu_load_quads(block, stride, scales);
-    vf d = vf_from_f16_lanes(pair), dmin = vf_from_f16_lanes(pair >> 16);
+    struct chunk_scales scales[8];
+    scales_q2_k(block, stride, scales, mins);
     for (int c = 0; c < 8; c++) {
-        vu q[8], bytes = scales[c / 2] >> (c % 2 * 16);
-        vf step[2];
+        vu q[8];
         two_bits(block + 16, stride, c, q);
-        for (int half = 0; half < 2; half++) {
-            step[half] = d * vf_from_vi((vi)((bytes >> (8 * half)) & 15));
-            mins[2 * c + half] = vf_set(0) - dmin * vf_from_vi((vi)((bytes >> (8 * half + 4)) & 15));
-        }
-        put_chunk(&to[c], q, step[0], step[1]);
+        put_chunk(&to[c], q, &scales[c]);
     }
-}
-
-/* Scale i of sixteen, six bits: low nibbles of 0-7 and 8-15 in bytes 0-7, two top bits each in bytes 8-11. */
-INLINE vf scale_q3_k(const vu packed[3], int i)
-{
-    vu low = (packed[i % 8 / 4] >> (i % 4 * 8 + (i < 8 ? 0 : 4))) & 15;
-    vu high = (packed[2] >> (i % 4 * 8 + i / 4 * 2)) & 3;
-    return vf_from_vi((vi)(low | high << 4) - 32);
 }
 
 INLINE void unpack_q3_k(const uint8_t *block, int64_t stride, struct panel_chunk *to)
 {
-    vu top[8], packed[4], tail = vu_load_words(block + 106, stride);
+    vu top[8];
+    struct chunk_scales scales[8];
+    scales_q3_k(block, stride, scales);
     vu_load_quads(block, stride, top);
     vu_load_quads(block + 16, stride, top + 4);
-    vu_load_quads(block + 94, stride, packed); /* two bytes early, to stay inside the block */
-    vu scales[3] = {packed[0] >> 16 | packed[1] << 16, packed[1] >> 16 | packed[2] << 16,
-                    packed[2] >> 16 | packed[3] << 16};
-    vf d = vf_from_f16_lanes(tail >> 16);
     for (int c = 0; c < 8; c++) {
         vu q[8];
         two_bits(block + 32, stride, c, q);
         for (int j = 0; j < 8; j++)
             q[j] |= ((top[j] >> c) & vu_set(0x01010101)) << 2;
-        put_chunk(&to[c], q, d * scale_q3_k(scales, 2 * c), d * scale_q3_k(scales, 2 * c + 1));
+        put_chunk(&to[c], q, &scales[c]);
     }
 }
 
 INLINE void unpack_iq4_xs(const uint8_t *block, int64_t stride, struct panel_chunk *to)
 {
-    vu head = vu_load_words(block, stride), low = vu_load_words(block + 4, stride);
-    vf d = vf_from_f16_lanes(head);
+    struct chunk_scales scales[8];
+    scales_iq4_xs(block, stride, scales);
     for (int c = 0; c < 8; c++) {
-        vu q[8], scale = ((low >> (4 * c)) & 15) | ((head >> (16 + 2 * c)) & 3) << 4;
+        vu q[8];
         nibbles(block + 8 + c * 16, stride, q);
         look_up(curve, q);
-        put_chunk(&to[c], q, d * vf_from_vi((vi)scale - 32), vf_set(0));
+        put_chunk(&to[c], q, &scales[c]);
     }
 }
 
