@@ -7,6 +7,7 @@ attention_launch attention_prefill_64, attention_prefill_80, attention_prefill_9
     attention_prefill_128, attention_prefill_256;
 attention_launch attention_decode_64, attention_decode_80, attention_decode_96, attention_decode_112,
     attention_decode_128, attention_decode_256;
+attention_launch attention_packed_64, attention_packed_96, attention_packed_128, attention_packed_256;
 attention_launch attention_hopper_64, attention_hopper_128;
 }
 
@@ -15,17 +16,17 @@ namespace
 
 struct kernels {
     int head_dim;
-    attention_launch *prefill, *decode, *hopper;
+    attention_launch *prefill, *decode, *packed, *hopper;
     int tile_rows, hopper_rows;
 };
 
 const kernels table[] = {
-    {64, attention_prefill_64, attention_decode_64, attention_hopper_64, 128, 192},
-    {80, attention_prefill_80, attention_decode_80, nullptr, 128, 0},
-    {96, attention_prefill_96, attention_decode_96, nullptr, 128, 0},
-    {112, attention_prefill_112, attention_decode_112, nullptr, 128, 0},
-    {128, attention_prefill_128, attention_decode_128, attention_hopper_128, 128, 128},
-    {256, attention_prefill_256, attention_decode_256, nullptr, 64, 0},
+    {64, attention_prefill_64, attention_decode_64, attention_packed_64, attention_hopper_64, 128, 192},
+    {80, attention_prefill_80, attention_decode_80, nullptr, nullptr, 128, 0},
+    {96, attention_prefill_96, attention_decode_96, attention_packed_96, nullptr, 128, 0},
+    {112, attention_prefill_112, attention_decode_112, nullptr, nullptr, 128, 0},
+    {128, attention_prefill_128, attention_decode_128, attention_packed_128, attention_hopper_128, 128, 128},
+    {256, attention_prefill_256, attention_decode_256, attention_packed_256, nullptr, 64, 0},
 };
 
 const kernels *find(const attention_call *call)
@@ -77,7 +78,10 @@ extern "C" int attention_decode(const attention_call *call, void *stream)
     const kernels *row = find(call);
     if (!row)
         return cudaErrorInvalidValue;
-    return call->part_count == 0 ? cudaSuccess : row->decode(call, stream);
+    attention_launch *launch = call->cache_type == DT_Q8_0 ? row->packed : row->decode;
+    if (!launch)
+        return cudaErrorInvalidValue;
+    return call->part_count == 0 ? cudaSuccess : launch(call, stream);
 }
 
 extern "C" int attention_decode_blocks(void)
@@ -86,4 +90,9 @@ extern "C" int attention_decode_blocks(void)
     cudaGetDevice(&device);
     cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
     return 2 * processors;
+}
+
+extern "C" int attention_decode_rows(dtype cache_type)
+{
+    return cache_type == DT_Q8_0 ? DECODE_ROWS / 2 : DECODE_ROWS;
 }

@@ -4,10 +4,10 @@
 
 #include <stdlib.h>
 
-/* Short granules let one short sequence fill the card; past SHORT_GRANULES they grow, for each costs a
- * result to write and to merge. */
+/* Short granules let one short sequence fill the card; past `spread` of them they grow, for each costs a
+ * result to write and to merge, and then there are twice as many. */
 #define GRANULE_KEYS 256
-#define SHORT_GRANULES 32
+#define LEAST_SPREAD 32
 #define LONG_GRANULE_KEYS 1024
 /* Packed rows that decode takes: beyond these, prefill reads the keys fewer times. */
 #define MOST_PACKED (4 * DECODE_ROWS)
@@ -24,23 +24,35 @@ bool attention_is_decode(const struct attention_sequence *sequence, const struct
     return packed_rows(sequence, shape) <= MOST_PACKED;
 }
 
-static int granules_of(const struct attention_sequence *sequence)
+int attention_spread(int blocks, int kv_heads)
+{
+    int spread = blocks / kv_heads;
+    return spread < LEAST_SPREAD ? LEAST_SPREAD : spread < DECODE_GRANULES ? spread : DECODE_GRANULES;
+}
+
+static int granules_of(const struct attention_sequence *sequence, const struct attention_shape *shape)
 {
     int keys = sequence->start + sequence->rows;
     int granules = (keys + GRANULE_KEYS - 1) / GRANULE_KEYS, most = keys / LONG_GRANULE_KEYS;
-    most = most < SHORT_GRANULES ? SHORT_GRANULES : most < DECODE_GRANULES ? most : DECODE_GRANULES;
+    int twice = 2 * shape->spread <= DECODE_GRANULES ? 2 * shape->spread : shape->spread;
+    most = most < shape->spread ? shape->spread : most < twice ? most : twice;
     return granules < most ? granules : most;
 }
 
 static int row_blocks(const struct attention_sequence *sequence, const struct attention_shape *shape)
 {
-    return (packed_rows(sequence, shape) + DECODE_ROWS - 1) / DECODE_ROWS;
+    return (packed_rows(sequence, shape) + shape->packed - 1) / shape->packed;
 }
 
-/* How a sequence's granules are dealt: first `large` parts of large_granules each, then parts of
- * small_granules until none are left. */
+/* How a sequence's granules are dealt: in rounds of `parts` parts each, the first ones large, the later ones
+ * ever smaller. */
 struct deal {
-    int granules, large, large_granules, small_granules;
+    int granules, parts, first;
+};
+
+/* A round of it: granules begin … end-1, `step` a part. */
+struct deal_round {
+    int begin, end, step;
 };
 
 /* What the whole batch asks for. */
@@ -58,37 +70,77 @@ static struct demand demand_of(const struct attention_sequence *sequences, int c
             continue;
         int64_t runs = (int64_t)row_blocks(&sequences[i], shape) * shape->kv_heads;
         demand.runs += runs;
-        demand.granules += runs * granules_of(&sequences[i]);
+        demand.granules += runs * granules_of(&sequences[i], shape);
     }
     return demand;
 }
 
-/* Blocks do not get equal shares of the memory's rate, so equal parts would leave the card waiting for
- * the slowest: a little work is dealt evenly, one part a block; of much, four fifths go out in one
- * part a block, and the rest in small parts that whoever is ready takes. */
-static struct deal deal_of(const struct attention_sequence *sequence, const struct demand *demand)
+/* Parts of the first round, which deals four fifths: the fewest whose waves over the card end well before all
+ * is done. */
+static int first_parts(int granules, const struct demand *demand)
 {
-    struct deal deal = {.granules = granules_of(sequence), .small_granules = 1};
-    if (deal.granules == 0 || demand->granules <= 2 * demand->room) {
-        deal.small_granules = (int)((demand->granules + demand->room - 1) / demand->room);
-        if (deal.small_granules < 1)
-            deal.small_granules = 1;
+    for (int parts = 1; parts < granules; parts++) {
+        int64_t waves = (parts * demand->runs + demand->room - 1) / demand->room;
+        if (granules * 4 * waves * demand->room * 20 <= demand->granules * parts * 5 * 17)
+            return parts;
+    }
+    return granules;
+}
+
+/* Blocks do not get equal shares of the memory's rate, so equal parts would leave the card waiting for
+ * the slowest: a little work is dealt evenly, one part a block; of much, four fifths go out in large parts,
+ * and the rest in ever smaller ones that whoever is ready takes. */
+static struct deal deal_of(const struct attention_sequence *sequence, const struct attention_shape *shape,
+                           const struct demand *demand)
+{
+    struct deal deal = {.granules = granules_of(sequence, shape), .parts = DECODE_GRANULES, .first = 1};
+    if (deal.granules == 0)
+        return deal;
+    if (demand->granules <= 2 * demand->room) {
+        int each = (int)((demand->granules + demand->room - 1) / demand->room);
+        deal.first = each < 1 ? 1 : each;
         return deal;
     }
-    int64_t each = demand->room / (demand->runs > 0 ? demand->runs : 1);
-    deal.large = each < 1 ? 1 : each < deal.granules ? (int)each : deal.granules;
-    deal.large_granules = deal.granules * 4 / 5 / deal.large;
-    if (deal.large_granules == 0)
-        deal.large = 0;
-    else if (deal.large_granules >= 12)
-        deal.small_granules = deal.large_granules / 6;
+    int parts = first_parts(deal.granules, demand), first = deal.granules * 4 / 5 / parts;
+    if (first > 0) {
+        deal.parts = parts;
+        deal.first = first;
+    }
     return deal;
 }
 
-static int small_parts(const struct deal *deal)
+/* Each round deals about half of what the one before left. */
+static struct deal_round next_round(const struct deal *deal, struct deal_round before)
 {
-    int left = deal->granules - deal->large * deal->large_granules;
-    return (left + deal->small_granules - 1) / deal->small_granules;
+    int left = deal->granules - before.end, step = (left + 2 * deal->parts - 1) / (2 * deal->parts);
+    if (before.end == 0)
+        step = deal->first;
+    int end = left < deal->parts * step ? deal->granules : before.end + deal->parts * step;
+    return (struct deal_round){before.end, end, step};
+}
+
+static struct deal_round round_of(const struct deal *deal, int nth)
+{
+    struct deal_round round = {0, 0, 1};
+    for (int i = 0; i <= nth; i++)
+        round = next_round(deal, round);
+    return round;
+}
+
+static int parts_of(struct deal_round round)
+{
+    return round.step > 0 ? (round.end - round.begin + round.step - 1) / round.step : 0;
+}
+
+static int all_parts_of(const struct deal *deal)
+{
+    struct deal_round round = {0, 0, 1};
+    int parts = 0;
+    while (round.end < deal->granules) {
+        round = next_round(deal, round);
+        parts += parts_of(round);
+    }
+    return parts;
 }
 
 struct attention_counts attention_plan_count(const struct attention_sequence *sequences, int count,
@@ -100,47 +152,49 @@ struct attention_counts attention_plan_count(const struct attention_sequence *se
         if (!attention_is_decode(&sequences[i], shape)) {
             counts.tiles += (sequences[i].rows + shape->tile_rows - 1) / shape->tile_rows;
         } else {
-            struct deal deal = deal_of(&sequences[i], &demand);
-            counts.parts += row_blocks(&sequences[i], shape) * (deal.large + small_parts(&deal));
+            struct deal deal = deal_of(&sequences[i], shape, &demand);
+            counts.parts += row_blocks(&sequences[i], shape) * all_parts_of(&deal);
             counts.slots += row_blocks(&sequences[i], shape) * deal.granules;
         }
     }
     return counts;
 }
 
-/* The large or the small parts of one sequence; returns how many. */
+/* One round of one sequence; returns how many parts. */
 static int fill_parts(const struct attention_sequence *sequence, const struct attention_shape *shape,
-                      const struct deal *deal, bool large, int first_slot, struct attention_part *parts)
+                      const struct deal *deal, struct deal_round round, int first_slot,
+                      struct attention_part *parts)
 {
-    int filled = 0, begin = large ? 0 : deal->large * deal->large_granules;
-    int end = large ? deal->large * deal->large_granules : deal->granules;
-    int step = large ? deal->large_granules : deal->small_granules;
+    int filled = 0;
     for (int block = 0; block < row_blocks(sequence, shape); block++) {
-        for (int first = begin; first < end; first += step) {
+        for (int first = round.begin; first < round.end; first += round.step) {
+            int left = round.end - first;
             parts[filled++] = (struct attention_part){.sequence = *sequence,
-                                                      .first_packed = block * DECODE_ROWS,
+                                                      .first_packed = block * shape->packed,
                                                       .granule = first,
-                                                      .granules = end - first < step ? end - first : step,
+                                                      .granules = left < round.step ? left : round.step,
                                                       .all_granules = deal->granules,
-                                                      .all_parts = deal->large + small_parts(deal),
+                                                      .all_parts = all_parts_of(deal),
                                                       .first_slot = first_slot + block * deal->granules};
         }
     }
     return filled;
 }
 
+/* The first rounds of all sequences, then all second rounds, and so on. */
 static void fill_all_parts(const struct attention_sequence *sequences, int count,
                            const struct attention_shape *shape, struct attention_part *parts)
 {
     struct demand demand = demand_of(sequences, count, shape);
-    int filled = 0;
-    for (int large = 1; large >= 0; large--) {
+    int filled = 0, before = -1;
+    for (int nth = 0; filled != before; nth++) {
         int slots = 0;
+        before = filled;
         for (int i = 0; i < count; i++) {
             if (!attention_is_decode(&sequences[i], shape))
                 continue;
-            struct deal deal = deal_of(&sequences[i], &demand);
-            filled += fill_parts(&sequences[i], shape, &deal, large, slots, parts + filled);
+            struct deal deal = deal_of(&sequences[i], shape, &demand);
+            filled += fill_parts(&sequences[i], shape, &deal, round_of(&deal, nth), slots, parts + filled);
             slots += row_blocks(&sequences[i], shape) * deal.granules;
         }
     }

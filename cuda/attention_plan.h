@@ -21,8 +21,12 @@ struct attention_shape {
     int heads, kv_heads;
     int tile_rows; /* attention_tile_rows() */
     int blocks;    /* decode blocks that the card runs at once: attention_decode_blocks() */
+    int packed;    /* rows that one of them takes: attention_decode_rows() */
+    int spread;    /* granules of a long sequence: so many that it fills the card, attention_spread() */
 };
 
+/* What one KV head's share of the blocks is: a number of the model and the card, never of the batch. */
+int attention_spread(int blocks, int kv_heads);
 /* Few enough rows for the decode kernel? Then all query heads of a group share one read of the keys. */
 bool attention_is_decode(const struct attention_sequence *sequence, const struct attention_shape *shape);
 

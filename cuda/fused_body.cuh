@@ -197,50 +197,69 @@ template <enum dtype D> __host__ __device__ static inline int row_bytes(const fu
 }
 
 template <enum dtype D>
-static __device__ __forceinline__ void put_groups(const fused_call &call, const row_groups &groups, int begin,
-                                                  char *shared)
+static __device__ __forceinline__ void put_group(const fused_call &call, const float (&x)[8], int at,
+                                                 char *shared)
 {
     const int columns = call.units * slot<D>::UNIT;
+    if constexpr (slot<D>::CODED) // a multiple of 32 columns: all four threads of a block are in or out
+        digits_put<slot<D>::SIX>(shared, columns / 32, at, at < columns, x);
+    else if (at < columns)
+        *reinterpret_cast<uint4 *>(shared + 2 * at) =
+            call.dtype == DT_BF16
+                ? make_uint4(number<__nv_bfloat16>::pack(x[0], x[1]), number<__nv_bfloat16>::pack(x[2], x[3]),
+                             number<__nv_bfloat16>::pack(x[4], x[5]), number<__nv_bfloat16>::pack(x[6], x[7]))
+                : make_uint4(number<__half>::pack(x[0], x[1]), number<__half>::pack(x[2], x[3]),
+                             number<__half>::pack(x[4], x[5]), number<__half>::pack(x[6], x[7]));
+}
+
+// Waits for the kernel's predecessor, brings the row and norms it.
+template <enum dtype D>
+static __device__ __forceinline__ void stage_normed_row(const fused_call &call, char *shared,
+                                                        float warps[FUSED_WARPS])
+{
+    const row_expected<slot<D>::SIX> expected(call);
+    row_groups groups;
+    chain_wait();
+    chain_release();
+    row_load<slot<D>::SIX>(groups, call.in, call.in_dtype, call.k, 0);
+    row_normalise<slot<D>::SIX>(call, groups, expected, warps);
 #pragma unroll
-    for (int i = 0; i < ROW_HELD; i++) {
-        int at = row_column(begin, i);
-        if constexpr (slot<D>::CODED) { // a multiple of 32 columns: all four threads of a block are in or out
-            digits_put<slot<D>::SIX>(shared, columns / 32, at, at < columns, groups.x[i]);
-        } else if (at < columns) {
-            const float(&x)[8] = groups.x[i];
-            *reinterpret_cast<uint4 *>(shared + 2 * at) =
-                call.dtype == DT_BF16
-                    ? make_uint4(
-                          number<__nv_bfloat16>::pack(x[0], x[1]), number<__nv_bfloat16>::pack(x[2], x[3]),
-                          number<__nv_bfloat16>::pack(x[4], x[5]), number<__nv_bfloat16>::pack(x[6], x[7]))
-                    : make_uint4(number<__half>::pack(x[0], x[1]), number<__half>::pack(x[2], x[3]),
-                                 number<__half>::pack(x[4], x[5]), number<__half>::pack(x[6], x[7]));
+    for (int i = 0; i < ROW_HELD; i++)
+        put_group<D>(call, groups.x[i], row_column(0, i), shared);
+}
+
+// The same for a row that is taken as it is: sixteen-bit numbers.
+template <enum dtype D>
+static __device__ __forceinline__ void stage_plain_row(const fused_call &call, char *shared)
+{
+    const int columns = call.units * slot<D>::UNIT;
+    chain_wait();
+    chain_release();
+#pragma unroll 1
+    for (int begin = 0; begin < columns; begin += ROW_STEP * ROW_RAW) {
+        row_raw raw[ROW_RAW];
+#pragma unroll
+        for (int i = 0; i < ROW_RAW; i++)
+            raw[i].load<slot<D>::SIX>(call.in, row_column(begin, i), call.k);
+#pragma unroll
+        for (int i = 0; i < ROW_RAW; i++) {
+            float x[8];
+            if (begin + ROW_STEP * i >= columns) // the same for all threads
+                break;
+            raw[i].numbers(x, call.dtype == DT_BF16);
+            put_group<D>(call, x, row_column(begin, i), shared);
         }
     }
 }
 
-// Waits for the kernel's predecessor and brings the row.
 template <enum dtype D>
 static __device__ __forceinline__ void stage_row(const fused_call &call, char *shared,
                                                  float warps[FUSED_WARPS])
 {
-    row_groups groups;
     if (call.norm != PRODUCT_NORM_NONE)
-        row_expect(call);
-    chain_wait();
-    chain_release();
-    const int columns = call.units * slot<D>::UNIT;
-    if (call.norm != PRODUCT_NORM_NONE) {
-        row_load<slot<D>::SIX>(groups, call.in, call.in_dtype, call.k, 0);
-        row_normalise<slot<D>::SIX>(call, groups, warps);
-        put_groups<D>(call, groups, 0, shared);
-    } else {
-#pragma unroll 1
-        for (int begin = 0; begin < columns; begin += ROW_STEP * ROW_HELD) {
-            row_load<slot<D>::SIX>(groups, call.in, call.in_dtype, call.k, begin);
-            put_groups<D>(call, groups, begin, shared);
-        }
-    }
+        stage_normed_row<D>(call, shared, warps);
+    else
+        stage_plain_row<D>(call, shared);
     __syncthreads();
 }
 

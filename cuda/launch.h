@@ -17,10 +17,10 @@ extern "C" {
 /* Keys in a cache page. A page holds, for every KV head, this many keys of head_dim numbers, one head
  * contiguous: [page][kv_head][PAGE_KEYS][head_dim]. */
 #define PAGE_KEYS 128
-/* Query rows that one decode block packs into a matrix: rows of a sequence × heads of a group. */
+/* Most query rows that one decode block packs into a matrix: rows of a sequence × heads of a group. */
 #define DECODE_ROWS 16
 /* Most granules that one sequence's keys are split into. */
-#define DECODE_GRANULES 64
+#define DECODE_GRANULES 72
 
 /* A sequence's new rows in the step; its keys 0 … start+rows-1 are in the cache. */
 struct attention_sequence {
@@ -40,8 +40,8 @@ struct attention_tile {
  * depend on how its granules are dealt to blocks, nor on what else is in the batch. */
 struct attention_part {
     struct attention_sequence sequence;
-    int32_t first_packed;      /* first of its DECODE_ROWS packed rows: row · group + head in the group */
-    int32_t granule, granules; /* the first and how many; 0: a part that only fills a fixed grid */
+    int32_t first_packed;            /* first of its packed rows: row · group + head in the group */
+    int32_t granule, granules;       /* the first and how many; 0: a part that only fills a fixed grid */
     int32_t all_granules, all_parts; /* of the sequence's packed rows */
     int32_t first_slot;              /* where their results begin in the scratch */
 };
@@ -53,8 +53,8 @@ struct place_turn {     /* rotation; turns NULL: none */
 };
 
 /* A decoding step's new rows, not yet in place: decode turns and rounds the queries itself and writes the key
- * and the value of each sequence's only row into its page. Only when every sequence has one row, a group at
- * most DECODE_ROWS heads, and the cache is of the queries' type and keeps no norms. */
+ * and the value of each sequence's only row into its page. Only when every sequence has one row, a group no
+ * more heads than a block takes rows, and the cache keeps no norms. */
 struct attention_fresh {
     enum dtype in_type;    /* of q, k and v: F32, BF16 or F16 */
     const void *q, *k, *v; /* [rows][heads · head_dim], strides in numbers; q NULL: all is in place already */
@@ -106,6 +106,8 @@ int attention_prefill(const struct attention_call *call, enum attention_kernel k
 int attention_decode(const struct attention_call *call, void *stream);
 /* How many decode blocks the current device runs at once. */
 int attention_decode_blocks(void);
+/* How many packed rows a decode block takes. */
+int attention_decode_rows(enum dtype cache_type);
 
 /* One kernel per head size; found by attention.cu's table. */
 typedef int attention_launch(const struct attention_call *call, void *stream);

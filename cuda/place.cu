@@ -4,6 +4,7 @@
 
 #include "cuda/chain.cuh"
 #include "cuda/number.cuh"
+#include "cuda/q8_0.cuh"
 #include "cuda/turn.cuh"
 
 namespace
@@ -28,13 +29,6 @@ __device__ __forceinline__ float warp_sum(float x)
 {
     for (int other = 16; other > 0; other /= 2)
         x += __shfl_xor_sync(~0u, x, other);
-    return x;
-}
-
-__device__ __forceinline__ float warp_max(float x)
-{
-    for (int other = 16; other > 0; other /= 2)
-        x = fmaxf(x, __shfl_xor_sync(~0u, x, other));
     return x;
 }
 
@@ -101,20 +95,18 @@ template <> struct head_page<q8_0> {
 
     __device__ __forceinline__ float store(int key, int first, int lane, const float (&numbers)[HELD]) const
     {
-        float sum = 0.0f;
+        float sum = 0.0f, most[HELD];
+        q8_0_most(most, numbers);
 #pragma unroll
         for (int i = 0; i < HELD; i++) {
             int e = first + lane + 32 * i;
             if (e >= head_dim) // whole blocks: so the whole warp
                 break;
-            float x = numbers[i], most = warp_max(fabsf(x));
-            __half stored = __float2half(fminf(most / 127.0f, 65504.0f));
-            float scale = __half2float(stored);
-            float q = scale > 0.0f ? fmaxf(-127.0f, fminf(127.0f, rintf(x / scale))) : 0.0f;
-            base[key * head_dim + e] = static_cast<int8_t>(q);
+            q8_0_number packed(numbers[i], most[i]);
+            base[key * head_dim + e] = packed.byte;
             if (lane == 0)
-                scales[(key * head_dim + e) / 32] = stored;
-            sum = fmaf(q * scale, q * scale, sum);
+                scales[(key * head_dim + e) / 32] = packed.scale;
+            sum = fmaf(packed.value(), packed.value(), sum);
         }
         return sum;
     }

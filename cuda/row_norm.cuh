@@ -12,6 +12,7 @@
 
 constexpr int ROW_THREADS = 32 * FUSED_WARPS;
 constexpr int ROW_HELD = 2, ROW_STEP = 8 * ROW_THREADS; // groups of eight held; columns from one to the next
+constexpr int ROW_RAW = 4;                              // groups held as they came
 static_assert(ROW_HELD * ROW_STEP >= FUSED_MOST_NORMED, "a normed row is held whole");
 
 struct row_groups {
@@ -55,6 +56,49 @@ static __device__ __forceinline__ void row_some(float *x, const void *from, int 
         }
     }
 }
+
+// Sixteen-bit numbers at … at+N-1 as they are, zeros behind the row's end.
+template <int N>
+static __device__ __forceinline__ void row_raw_some(uint32_t *words, const uint16_t *from, int at, int k)
+{
+    if (at + N > k) {
+#pragma unroll
+        for (int i = 0; i < N; i += 2)
+            words[i / 2] = (at + i < k ? from[at + i] : 0u) | (at + i + 1 < k ? from[at + i + 1] : 0u) << 16;
+    } else if constexpr (N == 8) {
+        uint4 all = *reinterpret_cast<const uint4 *>(from + at);
+        words[0] = all.x, words[1] = all.y, words[2] = all.z, words[3] = all.w;
+    } else {
+        uint2 all = *reinterpret_cast<const uint2 *>(from + at);
+        words[0] = all.x, words[1] = all.y;
+    }
+}
+
+// A group's eight columns, as row_eight takes them.
+struct row_raw {
+    uint32_t words[4];
+
+    template <bool SIX> __device__ __forceinline__ void load(const void *from, int at, int k)
+    {
+        const uint16_t *numbers = static_cast<const uint16_t *>(from);
+        if constexpr (SIX) {
+            int first = at / 32 * 32 + at % 32 / 2;
+            row_raw_some<4>(words, numbers, first, k);
+            row_raw_some<4>(words + 2, numbers, first + 16, k);
+        } else {
+            row_raw_some<8>(words, numbers, at, k);
+        }
+    }
+
+    __device__ __forceinline__ void numbers(float (&x)[8], bool bf16) const
+    {
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            float2 two = bf16 ? number<__nv_bfloat16>::unpack(words[i]) : number<__half>::unpack(words[i]);
+            x[2 * i] = two.x, x[2 * i + 1] = two.y;
+        }
+    }
+};
 
 // The eight columns of a group: at … at+7, or for SIX the same lane's in the order of Q6_K.
 template <bool SIX, typename In>
@@ -118,9 +162,27 @@ static __device__ __forceinline__ float row_sum(float x, float warps[FUSED_WARPS
     return sum;
 }
 
+// The norm's weights of the thread's first group, and word to the L2 of the rest: nobody writes them, so they
+// may be asked for before the row is there.
+template <bool SIX> struct row_expected {
+    float weight[8];
+
+    __device__ __forceinline__ explicit row_expected(const fused_call &call)
+    {
+        for (int at = ROW_STEP + 32 * static_cast<int>(threadIdx.x); at < call.k; at += 32 * ROW_THREADS)
+            asm volatile("prefetch.global.L2 [%0];" ::"l"(call.norm_weight + at));
+        for (int at = 32 * static_cast<int>(threadIdx.x); call.norm_bias && at < call.k;
+             at += 32 * ROW_THREADS)
+            asm volatile("prefetch.global.L2 [%0];" ::"l"(call.norm_bias + at));
+        if (row_column(0, 0) < call.k)
+            row_eight<SIX, float>(weight, call.norm_weight, row_column(0, 0), call.k);
+    }
+};
+
 // The whole row, which the groups hold, normed and rounded to the arithmetic's type.
 template <bool SIX>
 static __device__ __forceinline__ void row_normalise(const fused_call &call, row_groups &groups,
+                                                     const row_expected<SIX> &expected,
                                                      float warps[FUSED_WARPS])
 {
     float mean = 0.0f, sum = 0.0f;
@@ -148,10 +210,11 @@ static __device__ __forceinline__ void row_normalise(const fused_call &call, row
         if (at >= call.k)
             break;
         float vector[8];
-        row_eight<SIX, float>(vector, call.norm_weight, at, call.k);
+        if (i > 0)
+            row_eight<SIX, float>(vector, call.norm_weight, at, call.k);
 #pragma unroll
         for (int j = 0; j < 8; j++)
-            groups.x[i][j] *= factor * vector[j];
+            groups.x[i][j] *= factor * (i > 0 ? vector[j] : expected.weight[j]);
         if (call.norm_bias) {
             row_eight<SIX, float>(vector, call.norm_bias, at, call.k);
 #pragma unroll
@@ -162,15 +225,5 @@ static __device__ __forceinline__ void row_normalise(const fused_call &call, row
         for (int j = 0; j < 8; j++)
             groups.x[i][j] = call.dtype == DT_BF16 ? __bfloat162float(__float2bfloat16_rn(groups.x[i][j]))
                                                    : __half2float(__float2half_rn(groups.x[i][j]));
-    }
-}
-
-// Has the norm's vectors, which nobody writes, brought to the L2 before the row is there.
-static __device__ __forceinline__ void row_expect(const fused_call &call)
-{
-    for (int at = 32 * static_cast<int>(threadIdx.x); at < call.k; at += 32 * ROW_THREADS) {
-        asm volatile("prefetch.global.L2 [%0];" ::"l"(call.norm_weight + at));
-        if (call.norm_bias)
-            asm volatile("prefetch.global.L2 [%0];" ::"l"(call.norm_bias + at));
     }
 }

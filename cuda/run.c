@@ -385,8 +385,9 @@ static bool decodes_alone(const struct device *d, const struct op *op, const str
                           struct attention_call *ret)
 {
     *ret = attention_call_of(d, op);
-    if (ret->dtype == DT_F32 || ret->cache_type != ret->dtype || ret->k_norms || d->tables.max_rows != 1 ||
-        ret->heads / ret->kv_heads > DECODE_ROWS || step_plan_of(d, op)->counts.tiles > 0)
+    if (ret->dtype == DT_F32 || ret->k_norms || d->tables.max_rows != 1 ||
+        ret->heads / ret->kv_heads > attention_decode_rows(ret->cache_type) ||
+        step_plan_of(d, op)->counts.tiles > 0)
         return false;
     ret->fresh = (struct attention_fresh){.in_type = rows->in_type,
                                           .q = rows->q,

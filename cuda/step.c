@@ -79,12 +79,15 @@ static struct attention_shape shape_of(const struct op *op, int blocks)
     return (struct attention_shape){.heads = op->groups,
                                     .kv_heads = cache->kv_heads,
                                     .tile_rows = attention_tile_rows(&call, ATTENTION_AUTO),
-                                    .blocks = blocks};
+                                    .blocks = blocks,
+                                    .packed = attention_decode_rows(cache->k_type),
+                                    .spread = attention_spread(blocks, cache->kv_heads)};
 }
 
 static bool same_shape(const struct attention_shape *a, const struct attention_shape *b)
 {
-    return a->heads == b->heads && a->kv_heads == b->kv_heads && a->tile_rows == b->tile_rows;
+    return a->heads == b->heads && a->kv_heads == b->kv_heads && a->tile_rows == b->tile_rows &&
+           a->packed == b->packed;
 }
 
 static struct step_plan *find_plan(struct step_tables *t, const struct attention_shape *shape)

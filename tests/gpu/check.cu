@@ -87,6 +87,19 @@ static void point(test_data &data, const test_case &test, int64_t key, int64_t r
         }
 }
 
+// Each block of 32 as a Q8_0 cache keeps it: signed bytes times an f16.
+static void pack(std::vector<float> &numbers)
+{
+    for (size_t block = 0; block < numbers.size(); block += 32) {
+        float most = 0.0f;
+        for (size_t i = block; i < block + 32; i++)
+            most = std::max(most, std::fabs(numbers[i]));
+        float scale = from_bits(half_bits(most / 127.0f), DT_F16);
+        for (size_t i = block; i < block + 32 && scale > 0.0f; i++)
+            numbers[i] = std::max(-127.0f, std::min(127.0f, std::rint(numbers[i] / scale))) * scale;
+    }
+}
+
 static void shape_keys(test_data &data, const test_case &test, random_source &random)
 {
     for (size_t s = 0; s < data.sequences.size(); s++) {
@@ -147,6 +160,10 @@ test_data make_data(const test_case &test, random_source &random)
     data.k = normals(static_cast<size_t>(keys * test.kv_heads) * row, 1.0f, test.dtype, random);
     data.v = normals(static_cast<size_t>(keys * test.kv_heads) * row, 1.0f, test.dtype, random);
     shape_keys(data, test, random);
+    if (test.packed) {
+        pack(data.k);
+        pack(data.v);
+    }
     deal_pages(data, test, random);
     if (test.alibi)
         data.slopes = standard_slopes(test.heads);

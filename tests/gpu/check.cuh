@@ -40,6 +40,7 @@ struct test_case {
     enum data_kind data;
     bool holes;
     enum attention_kernel kernel;
+    bool packed = false; // keys and values as Q8_0; then only sequences that decode takes
 };
 
 // Host copies of everything; numbers are exactly those on the device.

@@ -40,7 +40,7 @@ stage_build()
     status=$?
     [ $status -eq 0 ] || tail -n 20 "$out/build.log"
     # The kernels that carry the load keep everything in registers.
-    if cat "$build"/hopper_*.o.log "$build"/decode_*.o.log "$build"/fused_*.o.log | grep 'bytes spill' | grep -qv ' 0 bytes spill stores'; then
+    if cat "$build"/hopper_*.o.log "$build"/decode_*.o.log "$build"/packed_*.o.log "$build"/fused_*.o.log | grep 'bytes spill' | grep -qv ' 0 bytes spill stores'; then
         echo "a Hopper, decode or product kernel spills registers"
         status=1
     fi

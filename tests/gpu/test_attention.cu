@@ -88,15 +88,22 @@ struct fixture {
         fill_cache();
     }
 
+    // Of 16 bits: a packed page takes 34 bytes for 32 numbers.
     size_t pool_numbers() const
     {
-        return static_cast<size_t>(data.page_count * test.kv_heads * PAGE_KEYS * test.head_dim);
+        int64_t numbers = data.page_count * test.kv_heads * PAGE_KEYS * test.head_dim;
+        return static_cast<size_t>(test.packed ? numbers / 32 * 17 : numbers);
+    }
+
+    dtype cache_type() const
+    {
+        return test.packed ? DT_Q8_0 : test.dtype;
     }
 
     // Every sequence's keys in two steps, as an engine does: what was there, then the new rows.
     void fill_cache()
     {
-        device_array<uint16_t> k_rows(bits_of(data.k, test.dtype)), v_rows(bits_of(data.v, test.dtype));
+        device_array<float> k_rows(data.k), v_rows(data.v);
         std::vector<int32_t> table = data.pages;
         for (int32_t &page : table) // a dropped page held keys once; where does not matter
             page = page < 0 ? spare_page() : page;
@@ -114,7 +121,8 @@ struct fixture {
             device_array<attention_sequence> where(part);
             int64_t stride = static_cast<int64_t>(test.kv_heads) * test.head_dim;
             place_call call = {};
-            call.in_type = call.cache_type = test.dtype;
+            call.in_type = DT_F32;
+            call.cache_type = cache_type();
             call.kv_heads = test.kv_heads;
             call.head_dim = test.head_dim;
             call.k = k_rows.data;
@@ -145,7 +153,8 @@ struct fixture {
     {
         attention_call c;
         memset(&c, 0, sizeof c);
-        c.dtype = c.out_type = c.cache_type = test.dtype;
+        c.dtype = c.out_type = test.dtype;
+        c.cache_type = cache_type();
         c.heads = test.heads;
         c.kv_heads = test.kv_heads;
         c.head_dim = test.head_dim;
@@ -176,7 +185,12 @@ std::vector<float> run(fixture &fixture, float reach, attention_kernel kernel, i
     attention_call call = fixture.call();
     call.reach = reach;
     call.tile_rows = attention_tile_rows(&call, kernel);
-    attention_shape shape = {test.heads, test.kv_heads, call.tile_rows, decode_blocks};
+    attention_shape shape = {test.heads,
+                             test.kv_heads,
+                             call.tile_rows,
+                             decode_blocks,
+                             attention_decode_rows(call.cache_type),
+                             attention_spread(attention_decode_blocks(), test.kv_heads)};
     int count = static_cast<int>(data.sequences.size());
     attention_counts counts = attention_plan_count(data.sequences.data(), count, &shape);
     std::vector<attention_tile> tiles(static_cast<size_t>(counts.tiles));
@@ -419,6 +433,71 @@ std::vector<test_case> cases()
                                false,
                                kernel});
             }
+        for (int dim : {64, 96, 128, 256}) {
+            if (hopper) // decode alone
+                break;
+            std::string size = "Q8_0 keys, head size " + std::to_string(dim);
+            all.push_back({name((size + ", ragged").c_str()),
+                           DT_F16,
+                           dim,
+                           4,
+                           2,
+                           {{3777, 1}, {130, 3}, {0, 1}, {1021, 2}, {64, 30}, {0, 0}},
+                           false,
+                           0,
+                           0,
+                           0,
+                           0,
+                           DATA_NORMAL,
+                           false,
+                           kernel,
+                           true});
+            all.push_back({name((size + ", ALiBi, skipping").c_str()),
+                           DT_F16,
+                           dim,
+                           16,
+                           2,
+                           {{3777, 1}, {2900, 2}, {12000, 1}},
+                           true,
+                           eps,
+                           0,
+                           0,
+                           0,
+                           DATA_SMALL,
+                           false,
+                           kernel,
+                           true});
+            all.push_back({name((size + ", a window, sinks and dropped pages").c_str()),
+                           DT_F16,
+                           dim,
+                           40,
+                           1,
+                           {{3000, 1}, {1200, 1}},
+                           true,
+                           eps,
+                           700,
+                           130,
+                           0,
+                           DATA_NORMAL,
+                           true,
+                           kernel,
+                           true});
+            all.push_back({name((size + ", a far key and a softcap").c_str()),
+                           DT_F16,
+                           dim,
+                           12,
+                           4,
+                           {{1500, 4}, {2500, 1}},
+                           true,
+                           eps,
+                           0,
+                           0,
+                           20.0f,
+                           DATA_FAR_KEY,
+                           false,
+                           kernel,
+                           true});
+        }
         all.push_back({name("an outlier key is never skipped"),
                        DT_BF16,
                        128,
