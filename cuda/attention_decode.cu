@@ -1,5 +1,5 @@
-/* Decode attention over keys of the queries' type: few query rows against a long cache (HEAD_DIM a
- * compilation). SPDX-License-Identifier: Apache-2.0 */
+/* Decode attention over keys of the queries' type: few query rows, a long cache (HEAD_DIM a compilation).
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/decode_body.cuh"
 #include "cuda/softmax.cuh"
 

@@ -1,5 +1,5 @@
-/* A block's queries in shared memory; rows that are not in place yet are turned and put there by decode
- * itself. SPDX-License-Identifier: Apache-2.0 */
+/* A block's queries in shared memory, and rows that decode itself turns and puts in place.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "cuda/decode_work.cuh"
