@@ -197,6 +197,7 @@ void prose_code_end(struct prose *p)
     if (p->code == 0 || --p->code > 0)
         return;
     if (p->code_open) {
+        drop_prefix(p); /* of an item that stands in it: taken back later it would leave the mark too long */
         while (text->length > p->code_first && is_blank((unsigned char)text->text[text->length - 1]))
             strbuf_truncate(text, text->length - 1);
         struct reading_mark mark = {p->code_first, text->length, MARK_CODE, 0, 0, 0};
