@@ -413,6 +413,7 @@ typedef struct ll_session_stats {
     size_t window;           /* tokens that layers with a sliding window see; 0: no layer has one   */
     size_t reach;            /* tokens that the last step's farthest look went back                 */
     double reach_mean;       /* the mean over ALiBi's heads; 0: no ALiBi, or the device counts none */
+    size_t drafted, kept;    /* tokens that lookup drafted since the session was opened, and that came true */
 } ll_session_stats;
 
 typedef struct ll_sampling {
@@ -440,6 +441,7 @@ typedef struct ll_sampling {
     size_t bias_count;
     const char *grammar, *grammar_file;         /* GBNF, as text or in a file; what comes is a text of it */
     const char *json_schema, *json_schema_file; /* what comes is a JSON document valid under it */
+    bool lookup; /* draft from what was said before and verify many tokens a step: same bytes, sooner */
 } ll_sampling;
 
 typedef enum ll_finish {

@@ -117,6 +117,10 @@ static const struct option_row rows[OPTION_COUNT] = {
                      "the seed of sampling; the same seed gives the same text"},
     [OPTION_STOP] = {"stop", 0, OPTION_IS_LIST, "TEXT", NULL, NULL, 0, 0, ANYWHERE, CHAT | RUN,
                      "end the answer before this text; may be given several times"},
+    [OPTION_LOOKUP] =
+        {"lookup", 0, FLAG, ANYWHERE, CHAT | RUN,
+         "guess ahead from what the text said before, and check many guesses in one step: the same "
+         "answer, sooner where it repeats or quotes"},
     [OPTION_SYSTEM] = {"system", 0, TEXT_OF("TEXT", NULL), ANYWHERE, CHAT | RUN,
                        "the system message (default: the model's own)"},
     [OPTION_PROMPT] = {"prompt", 'p', TEXT_OF("TEXT", NULL), LINE_ONLY, RUN, "the prompt"},
@@ -196,8 +200,7 @@ static const struct option_row rows[OPTION_COUNT] = {
     [OPTION_ROPE_ORIGINAL] = {"rope-original", 0, COUNT_OF(NULL, 1, 1e9), ANYWHERE, COMPUTES | TOKENS | INFO,
                               "tokens that the model was trained on before its positions were scaled"},
     [OPTION_ALIBI_MAX_BIAS] = {"alibi-max-bias", 0, NUMBER_OF(NULL, 0, 1024), ANYWHERE,
-                               COMPUTES | TOKENS | INFO,
-                               "the bias that the slopes of ALiBi are made from"},
+                               COMPUTES | TOKENS | INFO, "the bias that the slopes of ALiBi are made from"},
     [OPTION_ALIBI_STRETCH] = {"alibi-stretch", 0, NUMBER_OF(NULL, 0.001, 1000), ANYWHERE,
                               COMPUTES | TOKENS | INFO,
                               "divide the distances of ALiBi by this, so that a context so many times as "

@@ -50,6 +50,7 @@ ll_sampling sampling_of(const struct settings *settings)
     sampling.ignore_end = settings_flag(settings, OPTION_IGNORE_EOS);
     sampling.stop = (const char *const *)settings->values[OPTION_STOP].items;
     sampling.stop_count = settings->values[OPTION_STOP].item_count;
+    sampling.lookup = settings_flag(settings, OPTION_LOOKUP);
     return sampling;
 }
 

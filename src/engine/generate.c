@@ -5,6 +5,7 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/options.h"
+#include "engine/lookup.h"
 #include "engine/model.h"
 #include "engine/sampler.h"
 #include "engine/session.h"
@@ -12,6 +13,14 @@
 #include "text/stream.h"
 
 enum { MAX_CHOICES = 100, NOT_COMPUTED = -2 };
+
+struct verified { /* drafts whose rows are computed, and how many of them have come true so far */
+    size_t drafted, kept;
+    ll_token drafts[LOOKUP_MOST];
+    const float
+        *logits; /* [drafted + 1, vocabulary]: what comes after the token before, and after each draft */
+    ll_token greatest[LOOKUP_MOST + 1]; /* instead of logits when plain */
+};
 
 struct generation {
     ll_session *session;
@@ -21,8 +30,10 @@ struct generation {
     struct text_stream stream;
     const ll_run *run;
     size_t max_tokens, index;
-    bool plain;    /* the greatest logit is what is picked: the device says which */
-    ll_token next; /* that one, when plain and computed; else NOT_COMPUTED */
+    bool plain;               /* the greatest logit is what is picked: the device says which */
+    ll_token next;            /* that one, when plain and computed; else NOT_COMPUTED */
+    struct lookup *lookup;    /* NULL: nothing is drafted */
+    struct verified verified; /* drafted 0: the session's own logits count */
     bool finished;
     bool complete; /* a grammar's text is; its last token is shown */
     ll_finish finish;
@@ -101,10 +112,24 @@ static void flush_held(struct generation *g)
     g->stream.out = shown;
 }
 
+/* What the next token is picked from: the session's logits, or a verified row. */
+static const float *next_logits(struct generation *g)
+{
+    const struct verified *v = &g->verified;
+    size_t vocabulary;
+    if (v->drafted == 0)
+        return ll_session_logits(g->session, &vocabulary);
+    if (g->plain) {
+        g->next = v->greatest[v->kept];
+        return NULL;
+    }
+    return v->logits + v->kept * (size_t)model_hparams(session_model(g->session))->vocabulary;
+}
+
 static ll_status next_token(struct generation *g, ll_error *error)
 {
-    size_t history_count, vocabulary;
-    const float *logits = ll_session_logits(g->session, &vocabulary);
+    size_t history_count;
+    const float *logits = next_logits(g);
     const ll_token *history = ll_session_tokens(g->session, &history_count);
     ll_token token = g->next;
     if (token == NOT_COMPUTED)
@@ -127,13 +152,49 @@ static ll_status next_token(struct generation *g, ll_error *error)
     return LL_OK;
 }
 
+/* Forgets drafts that did not come true. */
+static void settle(struct generation *g)
+{
+    struct verified *v = &g->verified;
+    if (v->drafted == 0)
+        return;
+    session_settle(g->session, v->drafted, v->kept);
+    lookup_learn(g->lookup, v->drafted, v->kept);
+    v->drafted = v->kept = 0;
+}
+
+/* Whether the token just taken is the one that was drafted, so that what follows it is known. */
+static bool came_true(struct generation *g)
+{
+    struct verified *v = &g->verified;
+    size_t count;
+    const ll_token *tokens = ll_session_tokens(g->session, &count);
+    if (v->drafted == 0 || v->kept == v->drafted || v->drafts[v->kept] != tokens[count - 1])
+        return false;
+    v->kept++;
+    return true;
+}
+
+/* One token's step, or that token's and a draft's. */
+static ll_status compute_next(struct generation *g, ll_error *error)
+{
+    struct verified *v = &g->verified;
+    size_t count, most = g->max_tokens - g->index - 1;
+    const ll_token *tokens = ll_session_tokens(g->session, &count);
+    size_t drafted = g->lookup ? lookup_draft(g->lookup, tokens, count, most, v->drafts) : 0;
+    if (drafted == 0 || !session_can_verify(g->session, drafted))
+        return session_compute(g->session, g->run, true, g->plain ? &g->next : NULL, error);
+    LL_TRY(session_verify(g->session, v->drafts, drafted, g->run, &v->logits, g->plain ? v->greatest : NULL,
+                          error));
+    v->drafted = drafted;
+    return LL_OK;
+}
+
 /* A cancel between or inside steps is an end, not an error; the text so far stays. */
-static ll_status compute(struct generation *g, bool decoding, ll_error *error)
+static ll_status compute(struct generation *g, ll_error *error)
 {
     bool cancelled = g->run && cancel_requested(g->run->cancel);
-    ll_status status = cancelled
-                           ? LL_CANCELLED
-                           : session_compute(g->session, g->run, decoding, g->plain ? &g->next : NULL, error);
+    ll_status status = cancelled ? LL_CANCELLED : compute_next(g, error);
     if (status != LL_CANCELLED)
         return status;
     end_with(g, LL_FINISH_CANCELLED);
@@ -154,11 +215,13 @@ static ll_status generate(struct generation *g, ll_error *error)
     else if (ll_session_position(g->session) >= session_context(g->session))
         end_with(g, LL_FINISH_CONTEXT);
     if (!g->finished && !ll_session_logits(g->session, &vocabulary))
-        LL_TRY(compute(g, true, error));
+        LL_TRY(compute(g, error));
     while (!g->finished) {
         LL_TRY(next_token(g, error));
-        if (!g->finished)
-            LL_TRY(compute(g, true, error));
+        if (g->finished || came_true(g))
+            continue;
+        settle(g);
+        LL_TRY(compute(g, error));
     }
     return LL_OK;
 }
@@ -177,10 +240,14 @@ ll_status ll_generate(ll_session *session, const ll_sampling *given, size_t max_
     ll_status status = sampler_open(&g.sampling, &place, &g.sampler, error);
     text_stream_init(&g.stream, g.sampling.stop, g.sampling.stop_count);
     g.plain = status == LL_OK && sampler_is_plain(g.sampler) && g.sampling.choices == 0;
+    if (status == LL_OK && g.sampling.lookup && !(g.lookup = lookup_open(place.context)))
+        status = error_nomem(error, "generate", place.context);
     if (status == LL_OK)
         status = model_wake(model, run, error);
     if (status == LL_OK)
         status = generate(&g, error);
+    settle(&g);
+    lookup_close(g.lookup);
     text_stream_fini(&g.stream);
     sampler_close(g.sampler);
     session_leave(session);

@@ -12,6 +12,7 @@
 #include "base/options.h"
 #include "base/published.h"
 #include "engine/engine.h"
+#include "engine/lookup.h"
 #include "engine/step.h"
 #include "memory/estimate.h"
 
@@ -27,6 +28,7 @@ struct ll_session {
     float *logits;            /* [vocabulary] */
     float *score_logits;      /* [SCORE_ROWS, vocabulary], made when first needed */
     bool logits_valid;        /* they are those after the last token */
+    double verify_seconds;    /* of the verification that is not settled yet */
     atomic_flag busy;
     ll_session_stats stats;       /* written inside enter and leave only */
     struct published shown_stats; /* the same, for the gauge on other threads */
@@ -366,6 +368,17 @@ const float *ll_session_logits(const ll_session *s, size_t *ret_count)
 
 /* ---- scoring ---- */
 
+static ll_status make_score_logits(ll_session *s, ll_error *error)
+{
+    if (s->score_logits)
+        return LL_OK;
+    s->score_logits = mem_new(SCORE_ROWS, logits_bytes(s));
+    if (!s->score_logits)
+        return error_nomem(error, "session", SCORE_ROWS * logits_bytes(s));
+    engine_count_logits(model_engine(s->model), (int64_t)(SCORE_ROWS * logits_bytes(s)));
+    return LL_OK;
+}
+
 static ll_status score_rows(ll_session *s, const ll_token *tokens, size_t count, const ll_run *run,
                             void (*row)(void *user, size_t index, const float *logits), void *user,
                             ll_error *error)
@@ -387,17 +400,6 @@ static ll_status score_rows(ll_session *s, const ll_token *tokens, size_t count,
     return LL_OK;
 }
 
-static ll_status make_score_logits(ll_session *s, ll_error *error)
-{
-    if (s->score_logits)
-        return LL_OK;
-    s->score_logits = mem_new(SCORE_ROWS, logits_bytes(s));
-    if (!s->score_logits)
-        return error_nomem(error, "session", SCORE_ROWS * logits_bytes(s));
-    engine_count_logits(model_engine(s->model), (int64_t)(SCORE_ROWS * logits_bytes(s)));
-    return LL_OK;
-}
-
 ll_status session_score_rows(ll_session *s, const ll_token *tokens, size_t count, const ll_run *run,
                              void (*row)(void *user, size_t index, const float *logits), void *user,
                              ll_error *error)
@@ -409,4 +411,48 @@ ll_status session_score_rows(ll_session *s, const ll_token *tokens, size_t count
     ll_status status = score_rows(s, tokens, count, run, row, user, error);
     session_forget(s, 0);
     return status;
+}
+
+/* ---- verifying drafts ---- */
+
+_Static_assert(LOOKUP_MOST + 1 <= SCORE_ROWS, "the rows of a verification have room");
+
+bool session_can_verify(const ll_session *s, size_t count)
+{
+    return (size_t)s->table.length + 1 == s->tokens.count && s->tokens.count + count <= s->context;
+}
+
+/* On success the table is ahead of the timeline by the drafts. */
+static ll_status run_drafts(ll_session *s, size_t rows, const ll_run *run, ll_token *greatest,
+                            ll_error *error)
+{
+    struct step_part part = {&s->table, s->tokens.ids + s->table.length, (int64_t)rows, STEP_ALL_OUTPUTS};
+    double start = clock_seconds();
+    LL_TRY(step_run(s->model, s->pool, &part, 1, s->context, run ? run->cancel : NULL,
+                    greatest ? NULL : s->score_logits, greatest, error));
+    s->verify_seconds = clock_seconds() - start;
+    return LL_OK;
+}
+
+ll_status session_verify(ll_session *s, const ll_token *drafts, size_t count, const ll_run *run,
+                         const float **ret_logits, ll_token *greatest, ll_error *error)
+{
+    size_t timeline = s->tokens.count;
+    ll_status status = greatest ? LL_OK : make_score_logits(s, error);
+    for (size_t i = 0; i < count && status == LL_OK; i++)
+        status = session_append(s, drafts[i], error);
+    if (status == LL_OK)
+        status = run_drafts(s, count + 1, run, greatest, error);
+    s->tokens.count = timeline;
+    *ret_logits = greatest ? NULL : s->score_logits;
+    return status;
+}
+
+void session_settle(ll_session *s, size_t drafted, size_t kept)
+{
+    if ((size_t)s->table.length >= s->tokens.count)
+        forget_computed(s, s->tokens.count - 1);
+    s->stats.drafted += drafted;
+    s->stats.kept += kept;
+    update_stats(s, kept + 1, true, s->verify_seconds);
 }

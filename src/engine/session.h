@@ -20,6 +20,16 @@ ll_status session_append(ll_session *session, ll_token token, ll_error *error);
  * last token. greatest, when not NULL, gets the best token there instead, and no logits are copied. */
 ll_status session_compute(ll_session *session, const ll_run *run, bool decoding, ll_token *greatest,
                           ll_error *error);
+/* The same for the one token that is not computed yet, with drafts, at most LOOKUP_MOST, put behind it for
+ * this step only. What comes after the token and after each draft, count + 1 rows: *ret_logits, the session's
+ * own, or greatest when it is not NULL. Drafts that are then appended need no computing; session_settle ends
+ * it. */
+ll_status session_verify(ll_session *session, const ll_token *drafts, size_t count, const ll_run *run,
+                         const float **ret_logits, ll_token *greatest, ll_error *error);
+/* Whether session_verify can be called: one token is not computed, and the context holds so many more. */
+bool session_can_verify(const ll_session *session, size_t count);
+/* Forgets the drafts that were not appended. drafted, kept: for the stats. */
+void session_settle(ll_session *session, size_t drafted, size_t kept);
 /* What a snapshot holds of a session; borrowed. */
 struct session_state {
     struct block_pool *pool;

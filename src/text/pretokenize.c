@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
-#define STEPS_MAX 4
+#define STEPS_MAX 6
 
 /* ---- rules ---------------------------------------------------------------------------------- */
 
@@ -30,6 +30,48 @@
 #define PUNCTUATION "[\\p{P}$+<=>^~|`]+"
 #define THREE_DIGITS "[0-9][0-9][0-9]"
 
+/* GPT-4o's: words begin with capitals and end in small letters. The tail is what may stay with a word. */
+#define SMALL "\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}"
+#define CAPITAL "\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}"
+#define CASED(tail)                                                                                          \
+    "[^\\r\\n\\p{L}\\p{N}]?[" CAPITAL "]*[" SMALL "]+" tail "|[^\\r\\n\\p{L}\\p{N}]?[" CAPITAL "]+[" SMALL   \
+    "]*" tail
+#define GPT4O(tail, digits)                                                                                  \
+    CASED(tail) "|" digits "| ?[^" WHITE "\\p{L}\\p{N}]+[\\r\\n/]*|[" WHITE "]*[\\r\\n]+|" BLANKS
+#define ENGLISH_TAIL "(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+#define DIGITS_3 "\\p{N}{1,3}"
+#define HAN_KANA "[\\x{4E00}-\\x{9FA5}\\x{3040}-\\x{309F}\\x{30A0}-\\x{30FF}]+"
+#define HAN_HANGUL "[\\x{4E00}-\\x{9FA5}\\x{800}-\\x{4E00}\\x{AC00}-\\x{D7FF}]+"
+#define DEEPSEEK_3                                                                                           \
+    "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| "    \
+    "?[\\p{P}\\p{S}]+[\\r\\n]*|[" WHITE "]*[\\r\\n]+|" BLANKS
+#define DEEPSEEK_MARKS "!-/:-~\\x{FF01}-\\x{FF0F}\\x{FF1A}-\\x{FF5E}\\x{2018}-\\x{201F}\\x{3000}-\\x{3002}"
+#define DEEPSEEK_LETTERS                                                                                     \
+    "A-Za-z\\x{B5}\\x{C0}-\\x{D6}\\x{D8}-\\x{F6}\\x{F8}-\\x{1BA}\\x{1BC}-\\x{1BF}\\x{1C4}-\\x{293}"          \
+    "\\x{295}-\\x{2AF}\\x{370}-\\x{373}\\x{376}\\x{377}\\x{37B}-\\x{37D}\\x{37F}\\x{386}\\x{388}-"           \
+    "\\x{38A}\\x{38C}\\x{38E}-\\x{3A1}\\x{3A3}-\\x{3F5}\\x{3F7}-\\x{481}\\x{48A}-\\x{52F}\\x{531}-"          \
+    "\\x{556}\\x{10A0}-\\x{10C5}\\x{13A0}-\\x{13F5}\\x{13F8}-\\x{13FD}\\x{1C90}-\\x{1CBA}\\x{1CBD}-"         \
+    "\\x{1CBF}\\x{1D00}-\\x{1D2B}\\x{1D6B}-\\x{1D77}\\x{1D79}-\\x{1D9A}\\x{1E00}-\\x{1F15}\\x{1F18}-"        \
+    "\\x{1F1D}\\x{1F20}-\\x{1F45}\\x{1F48}-\\x{1F4D}\\x{1F50}-\\x{1F57}\\x{1F59}\\x{1F5B}\\x{1F5D}"          \
+    "\\x{1F5F}-\\x{1F7D}\\x{1F80}-\\x{1FB4}\\x{1FB6}-\\x{1FBC}\\x{1FBE}\\x{1FC2}-\\x{1FC4}\\x{1FC6}-"        \
+    "\\x{1FCC}\\x{1FD0}-\\x{1FD3}\\x{1FD6}-\\x{1FDB}\\x{1FE0}-\\x{1FEC}\\x{1FF2}-\\x{1FF4}\\x{1FF6}-"        \
+    "\\x{1FFC}\\x{2102}\\x{2107}\\x{210A}-\\x{2113}\\x{2115}\\x{2119}-\\x{211D}\\x{2124}\\x{2126}"           \
+    "\\x{2128}\\x{212A}-\\x{212D}\\x{212F}-\\x{2134}\\x{2139}\\x{213C}-\\x{213F}\\x{2145}-\\x{2149}"         \
+    "\\x{214E}\\x{2183}\\x{2184}\\x{2C00}-\\x{2C7B}\\x{2C7E}-\\x{2CE4}\\x{2CEB}-\\x{2CEE}\\x{2CF2}"          \
+    "\\x{2CF3}\\x{A640}-\\x{A66D}\\x{A680}-\\x{A69B}\\x{A722}-\\x{A76F}\\x{A771}-\\x{A787}\\x{A78B}-"        \
+    "\\x{A78E}\\x{AB70}-\\x{ABBF}\\x{FB00}-\\x{FB06}\\x{FB13}-\\x{FB17}\\x{FF21}-\\x{FF3A}\\x{FF41}-"        \
+    "\\x{FF5A}\\x{10400}-\\x{1044F}\\x{104B0}-\\x{104D3}\\x{104D8}-\\x{104FB}\\x{10C80}-\\x{10CB2}"          \
+    "\\x{10CC0}-\\x{10CF2}\\x{118A0}-\\x{118DF}\\x{1E900}-\\x{1E943}"
+#define QWEN_35                                                                                              \
+    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}| ?[^" WHITE                   \
+    "\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|[" WHITE "]*[\\r\\n]+|" BLANKS
+#define SEED_CODER                                                                                           \
+    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^" WHITE                           \
+    "\\p{L}\\p{N}\\r\\n]+|[" WHITE "]*[\\r\\n]+|" BLANKS
+#define BAILING                                                                                              \
+    "'(?i:[sdmt]|ll|ve|re)|[^\\r\\n\\p{L}\\p{N}]?+\\p{L}+|\\p{N}| ?[^" WHITE                                 \
+    "\\p{L}\\p{N}]++[\\r\\n]*|[" WHITE "]*[\\r\\n]|" BLANKS
+
 struct rule {
     const char *name;
     unsigned flags;
@@ -37,17 +79,36 @@ struct rule {
 };
 
 static const struct rule rules[] = {
+    {"a.x-4.0", 0, {GPT2}},
+    {"bailingmoe", 0, {BAILING}},
+    {"bailingmoe2", 0, {BAILING}},
     {"bloom", 0, {BLOOM}},
+    {"chatglm-bpe", 0, {GPT4(DIGITS_3)}},
     {"codeshell", 0, {DIGIT, GPT2}},
     {"command-r", RULE_NFC, {DIGIT, GPT2}},
     {"dbrx", 0, {GPT4("\\p{N}{1,3}")}},
+    {"deepseek-coder", 0, {"[\\r\\n]", "[" WHITE "]?\\p{L}+", "[" WHITE "]?\\p{P}+", HAN_HANGUL, DIGIT}},
+    {"deepseek-llm",
+     0,
+     {"[\\r\\n]", "[" WHITE "]?[" DEEPSEEK_LETTERS "]+", "[" WHITE "]?[" DEEPSEEK_MARKS "]+", "[" WHITE "]+$",
+      HAN_HANGUL, "\\p{N}+"}},
     {"deepseek-r1-qwen", 0, {GPT4("\\p{N}")}},
+    {"deepseek-v3", 0, {DIGITS_3, HAN_KANA, DEEPSEEK_3}},
     {"default", 0, {"[\\p{P}$+<=>^~|]+", GPT2, "\\p{N}+", THREE_DIGITS}},
+    {"exaone", 0, {DIGIT, GPT2}},
+    {"exaone4", 0, {GPT2}},
     {"falcon", 0, {PUNCTUATION, GPT2, THREE_DIGITS}},
+    {"falcon-h1", RULE_IGNORE_MERGES | RULE_ADD_BOS, {GPT4(DIGITS_3)}},
     {"falcon3", RULE_IGNORE_MERGES | RULE_ADD_BOS, {GPT4("\\p{N}{1,3}")}},
     {"gigachat", 0, {GPT2}},
+    {"glm4", RULE_IGNORE_MERGES, {GPT4(DIGITS_3)}},
     {"gpt-2", 0, {GPT2}},
+    {"gpt-4o", 0, {GPT4O(ENGLISH_TAIL, DIGITS_3)}},
     {"gpt3-finnish", 0, {BLOOM}},
+    {"granite-docling", 0, {GPT2}},
+    {"grok-2", 0, {GPT4(DIGIT)}},
+    {"hunyuan", 0, {GPT4(DIGIT)}},
+    {"hunyuan-dense", 0, {DIGITS_3, HAN_KANA, DEEPSEEK_3}},
     {"jais", 0, {GPT2}},
     {"jina-de", 0, {GPT2}},
     {"jina-es", 0, {GPT2}},
@@ -55,22 +116,40 @@ static const struct rule rules[] = {
     {"jina-v2-code", 0, {GPT2}},
     {"jina-v2-de", 0, {GPT2}},
     {"jina-v2-es", 0, {GPT2}},
+    {"joyai-llm", 0, {DIGITS_3, HAN_KANA, DEEPSEEK_3}},
+    {"kanana2", 0, {GPT4O(ENGLISH_TAIL, DIGITS_3)}},
+    {"lfm2", RULE_IGNORE_MERGES | RULE_ADD_BOS, {GPT4(DIGITS_3)}},
+    {"llada-moe", 0, {BAILING}},
     {"llama-bpe", RULE_IGNORE_MERGES | RULE_ADD_BOS, {GPT4("\\p{N}{1,3}")}},
     {"llama-v3", RULE_IGNORE_MERGES | RULE_ADD_BOS, {GPT4("\\p{N}{1,3}")}},
     {"llama3", RULE_IGNORE_MERGES | RULE_ADD_BOS, {GPT4("\\p{N}{1,3}")}},
+    {"llama4", 0, {GPT4O(ENGLISH_TAIL, DIGITS_3)}},
     {"megrez", 0, {GPT4("\\p{N}")}},
+    {"mellum", 0, {GPT2}},
+    {"mellum2", 0, {DIGIT, GPT2}},
+    {"midm-2.0", RULE_IGNORE_MERGES | RULE_ADD_BOS, {GPT4(DIGITS_3)}},
     {"minerva-7b", 0, {DIGIT, GPT2}},
+    {"minicpm5", RULE_IGNORE_MERGES, {DIGITS_3, GPT4("\\p{N}+")}},
+    {"minimax-m2", 0, {GPT4O(ENGLISH_TAIL, DIGITS_3)}},
+    {"modern-bert", 0, {GPT2}},
     {"mpt", RULE_NFC, {GPT2}},
     {"olmo", RULE_NFC, {GPT2}},
     {"phi-2", 0, {GPT2}},
+    {"pixtral", RULE_IGNORE_MERGES | RULE_ADD_BOS, {GPT4(DIGITS_3)}},
     {"poro-chat", 0, {BLOOM}},
     {"qwen2", RULE_NFC, {GPT4("\\p{N}")}},
+    {"qwen35", 0, {QWEN_35}},
     {"refact", 0, {DIGIT, GPT2}},
     {"roberta-bpe", 0, {GPT2}},
+    {"seed-coder", 0, {SEED_CODER}},
     {"smaug-bpe", 0, {GPT4("\\p{N}{1,3}")}},
     {"smollm", 0, {DIGIT, GPT2}},
+    {"solar-open", 0, {GPT4(DIGIT)}},
     {"stablelm2", 0, {GPT4("\\p{N}")}},
     {"starcoder", 0, {DIGIT, GPT2}},
+    {"tekken", RULE_IGNORE_MERGES | RULE_ADD_BOS, {GPT4O("", DIGIT)}},
+    {"trillion", 0, {GPT2}},
+    {"viking", 0, {BLOOM, DIGIT}},
 };
 
 static const struct rule *rule_find(struct gguf_text name)

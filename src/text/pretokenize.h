@@ -1,7 +1,7 @@
 /* Cuts text into the words that BPE may not merge across, by the rule a model file names.
  * SPDX-License-Identifier: Apache-2.0
  *
- * A rule is a row: its name, up to four regular expressions applied one inside the other (what
+ * A rule is a row: its name, up to six regular expressions applied one inside the other (what
  * matches and what lies between matches are both words), and what else the name implies. */
 #ifndef TEXT_PRETOKENIZE_H
 #define TEXT_PRETOKENIZE_H

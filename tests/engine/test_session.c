@@ -357,6 +357,72 @@ static void generation_stops_at_the_end_of_the_context(void **state)
     ll_engine_close(engine);
 }
 
+/* Only four tokens come, so that groups of three must come again, and be drafted from. */
+static void generate_of_four(ll_session *session, bool lookup, float temperature, struct collected *c)
+{
+    static const char *const bias[] = {"5=60", "6=60", "7=60", "8=60"};
+    ll_sampling sampling;
+    ll_run run;
+    ll_error error;
+    ll_finish finish;
+    ll_sampling_init(&sampling);
+    sampling.temperature = temperature;
+    sampling.seed = 7;
+    sampling.repeat_penalty = temperature > 1.0f ? 1.3f : 1.0f;
+    sampling.ignore_end = true;
+    sampling.choices = temperature > 1.0f ? 3 : 0;
+    sampling.bias = bias;
+    sampling.bias_count = 4;
+    sampling.lookup = lookup;
+    ll_run_init(&run);
+    run.on_token = collect;
+    run.user = c;
+    if (ll_generate(session, &sampling, 150, &run, &finish, &error) != LL_OK)
+        fail_msg("%s", error.text);
+    assert_int_equal(finish, LL_FINISH_LENGTH);
+}
+
+static void lookup_changes_no_token_and_leaves_the_same_session(void **state)
+{
+    (void)state;
+    static const float temperatures[] = {0.0f, 0.7f, 2.0f};
+    ll_engine *engine = tiny_engine("cpu");
+    for (int m = 0; m < TINY_COUNT; m++)
+        for (size_t t = 0; t < sizeof temperatures / sizeof *temperatures; t++) {
+            ll_model *model = tiny_model(engine, tiny_names[m]);
+            ll_session *plain = tiny_session(model, 256), *ahead = tiny_session(model, 256);
+            struct collected a = {0}, b = {0};
+            ll_session_stats stats;
+            ll_token prompt[20];
+            size_t count, vocabulary;
+            tiny_tokens(model, prompt, 20);
+            sync_or_fail(plain, prompt, 20);
+            sync_or_fail(ahead, prompt, 20);
+            generate_of_four(plain, false, temperatures[t], &a);
+            generate_of_four(ahead, true, temperatures[t], &b);
+            assert_int_equal(a.count, b.count);
+            assert_memory_equal(a.tokens, b.tokens, a.count * sizeof(ll_token));
+            ll_session_get_stats(plain, &stats);
+            assert_int_equal(stats.drafted, 0);
+            ll_session_get_stats(ahead, &stats);
+            assert_true(stats.drafted > 0);
+            assert_true(stats.kept <= stats.drafted);
+            assert_int_equal(stats.cache_used, 169); /* all but the last token, no draft */
+            const ll_token *tokens = ll_session_tokens(ahead, &count);
+            ll_token copy[170];
+            assert_int_equal(count, 170);
+            memcpy(copy, tokens, sizeof copy);
+            sync_or_fail(plain, copy, 170);
+            sync_or_fail(ahead, copy, 170);
+            assert_memory_equal(ll_session_logits(plain, &vocabulary), ll_session_logits(ahead, &vocabulary),
+                                tiny_vocabulary(model) * sizeof(float));
+            ll_session_close(plain);
+            ll_session_close(ahead);
+            ll_model_close(model);
+        }
+    ll_engine_close(engine);
+}
+
 static void a_mutating_call_from_inside_a_callback_is_busy(void **state)
 {
     (void)state;
@@ -505,6 +571,7 @@ int main(void)
         cmocka_unit_test(the_gauge_shows_where_the_timeline_stands_after_every_call),
         cmocka_unit_test(a_refused_score_leaves_the_timeline_as_it_was),
         cmocka_unit_test(generation_stops_at_the_end_of_the_context),
+        cmocka_unit_test(lookup_changes_no_token_and_leaves_the_same_session),
         cmocka_unit_test(a_mutating_call_from_inside_a_callback_is_busy),
         cmocka_unit_test(a_raised_flag_stops_a_prefill_and_leaves_a_valid_session),
         cmocka_unit_test(alternatives_add_up_and_name_the_token_that_was_picked),

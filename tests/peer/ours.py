@@ -37,7 +37,7 @@ class Sampling(c.Structure):
                 ("dry_multiplier", c.c_float), ("dry_base", c.c_float), ("dry_length", c.c_int),
                 ("dry_window", c.c_int), ("dry_breakers", pointer), ("dry_breaker_count", size_t),
                 ("bias", pointer), ("bias_count", size_t), ("grammar", c.c_char_p), ("grammar_file", c.c_char_p),
-                ("json_schema", c.c_char_p), ("json_schema_file", c.c_char_p)]
+                ("json_schema", c.c_char_p), ("json_schema_file", c.c_char_p), ("lookup", c.c_bool)]
 
 
 class DeviceInfo(c.Structure):
