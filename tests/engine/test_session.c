@@ -377,7 +377,7 @@ static void generate_of_four(ll_session *session, bool lookup, float temperature
     ll_run_init(&run);
     run.on_token = collect;
     run.user = c;
-    if (ll_generate(session, &sampling, 150, &run, &finish, &error) != LL_OK)
+    if (ll_generate(session, &sampling, 120, &run, &finish, &error) != LL_OK)
         fail_msg("%s", error.text);
     assert_int_equal(finish, LL_FINISH_LENGTH);
 }
@@ -407,13 +407,13 @@ static void lookup_changes_no_token_and_leaves_the_same_session(void **state)
             ll_session_get_stats(ahead, &stats);
             assert_true(stats.drafted > 0);
             assert_true(stats.kept <= stats.drafted);
-            assert_int_equal(stats.cache_used, 169); /* all but the last token, no draft */
+            assert_int_equal(stats.cache_used, 139); /* all but the last token, no draft */
             const ll_token *tokens = ll_session_tokens(ahead, &count);
-            ll_token copy[170];
-            assert_int_equal(count, 170);
+            ll_token copy[140];
+            assert_int_equal(count, 140);
             memcpy(copy, tokens, sizeof copy);
-            sync_or_fail(plain, copy, 170);
-            sync_or_fail(ahead, copy, 170);
+            sync_or_fail(plain, copy, 140);
+            sync_or_fail(ahead, copy, 140);
             assert_memory_equal(ll_session_logits(plain, &vocabulary), ll_session_logits(ahead, &vocabulary),
                                 tiny_vocabulary(model) * sizeof(float));
             ll_session_close(plain);

@@ -126,7 +126,34 @@ def falcon():
 
 
 # name in the file: pre-tokenizers, composes first, whole words before merges
+def cut_then_bytes(*patterns):
+    return [pre_tokenizers.Split(Regex(p), "isolated") for p in patterns] + [pre_tokenizers.ByteLevel(False, use_regex=False)]
+
+
+CAPITAL, SMALL = r"\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}", r"\p{Ll}\p{Lm}\p{Lo}\p{M}"
+
+
+def cased(tail, digits):
+    """GPT-4o's rule, and Mistral's tekken."""
+    return (rf"[^\r\n\p{{L}}\p{{N}}]?[{CAPITAL}]*[{SMALL}]+{tail}|[^\r\n\p{{L}}\p{{N}}]?[{CAPITAL}]+[{SMALL}]*{tail}|{digits}|"
+            r" ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+
+
+QWEN35 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|"
+          r"\s*[\r\n]+|\s+(?!\S)|\s+")
+DEEPSEEK3 = (r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|"""
+             r"\s*[\r\n]+|\s+(?!\S)|\s+")
+BAILING = (r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+")
+SEED = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+")
+
 RULES = {
+    "bailingmoe": (cut_then_bytes(BAILING), False, False),
+    "deepseek-coder": (cut_then_bytes(r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", "[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+", r"\p{N}"), False, False),
+    "deepseek-v3": (cut_then_bytes(r"\p{N}{1,3}", "[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+", DEEPSEEK3), False, False),
+    "gpt-4o": (cut_then_bytes(cased("(?i:'s|'t|'re|'ve|'m|'ll|'d)?", r"\p{N}{1,3}")), False, False),
+    "qwen35": (cut_then_bytes(QWEN35), False, False),
+    "seed-coder": (cut_then_bytes(SEED), False, False),
+    "tekken": (cut_then_bytes(cased("", r"\p{N}")), False, True),
     "bloom": (regex_then_bytes(BLOOM), False, False),
     "falcon": (falcon(), False, False),
     "gpt-2": (gpt2(), False, False),

@@ -485,8 +485,9 @@ static size_t random_bytes(char *text, size_t most)
 static void any_bytes_come_back_from_byte_level_tokens(void **state)
 {
     (void)state;
-    static const char *const rules[] = {"gpt-2",  "smollm",  "llama-bpe", "bloom",
-                                        "falcon", "default", "starcoder"};
+    static const char *const rules[] = {"gpt-2",   "smollm",     "llama-bpe",    "bloom",       "falcon",
+                                        "default", "starcoder",  "deepseek-llm", "deepseek-v3", "tekken",
+                                        "gpt-4o",  "bailingmoe", "viking"};
     for (size_t rule = 0; rule < sizeof rules / sizeof *rules; rule++) {
         struct made made = bpe();
         made.pre = rules[rule];

@@ -128,6 +128,13 @@ RULE_TEST(qwen2_text_is_composed_first_and_digits_stand_alone, "qwen2")
 RULE_TEST(refact_digits_stand_alone, "refact")
 RULE_TEST(smollm_digits_stand_alone, "smollm")
 RULE_TEST(starcoder_digits_stand_alone, "starcoder")
+RULE_TEST(bailing_runs_of_marks_are_taken_whole, "bailingmoe")
+RULE_TEST(deepseek_coder_words_are_cut_in_five_steps, "deepseek-coder")
+RULE_TEST(deepseek_v3_kana_and_han_stand_apart, "deepseek-v3")
+RULE_TEST(gpt_4o_words_begin_with_capitals, "gpt-4o")
+RULE_TEST(qwen35_marks_stay_with_their_letters, "qwen35")
+RULE_TEST(seed_coder_marks_end_before_new_lines, "seed-coder")
+RULE_TEST(tekken_takes_whole_words_and_single_digits, "tekken")
 
 static void sentencepiece_with_byte_fallback_gives_its_librarys_ids(void **state)
 {
@@ -258,6 +265,13 @@ int main(void)
         cmocka_unit_test(refact_digits_stand_alone),
         cmocka_unit_test(smollm_digits_stand_alone),
         cmocka_unit_test(starcoder_digits_stand_alone),
+        cmocka_unit_test(bailing_runs_of_marks_are_taken_whole),
+        cmocka_unit_test(deepseek_coder_words_are_cut_in_five_steps),
+        cmocka_unit_test(deepseek_v3_kana_and_han_stand_apart),
+        cmocka_unit_test(gpt_4o_words_begin_with_capitals),
+        cmocka_unit_test(qwen35_marks_stay_with_their_letters),
+        cmocka_unit_test(seed_coder_marks_end_before_new_lines),
+        cmocka_unit_test(tekken_takes_whole_words_and_single_digits),
         cmocka_unit_test(sentencepiece_with_byte_fallback_gives_its_librarys_ids),
         cmocka_unit_test(sentencepiece_without_bytes_gives_one_unknown_a_run_and_trims_spaces),
         cmocka_unit_test(sentencepiece_with_pieces_across_words_gives_its_librarys_ids),

@@ -94,6 +94,14 @@ Chat templates are rendered by the engine itself; `tests/text/make_template_vect
 construct and of the ways that ChatML, Llama 2 and 3, Gemma, Qwen 3, Phi 3, Mistral, Granite, Zephyr, DeepSeek and
 Vicuna write turns, and jinja2's answers to them, which `tests/text/test_template` compares byte for byte.
 
+## Lookup
+
+`--lookup` guesses what comes next from what the text said before: where its last three tokens stood already, the
+tokens behind them are drafted, up to 15, and one step of the model tells which of them it would have said itself. What
+comes is the same, byte for byte, sampled with a seed or not, because each token is still picked from the model's own
+numbers, and on the processor those do not depend on how many tokens a step holds. Drafts grow while they come
+true, and are left out for a while when they do not. `tests/bench/lookup.py` measures what that gains and costs.
+
 ## Adapters
 
 `--adapter FILE[:SCALE]` puts a LoRA adapter over the model as it runs; given several times, they add up. The file is a
