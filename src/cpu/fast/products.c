@@ -10,7 +10,7 @@
  * the work, and one panel at a time has its successor asked for in the order of memory. */
 enum {
     BLOCK_ROWS = 240,
-    BYTE_COLS = 768,
+    BYTE_COLS = MOST_CHUNKS * CHUNK,
     FLOAT_COLS = 256,
     FEW_ROWS = 2,
     MAX_PANELS = 2,

@@ -15,7 +15,10 @@
 
 #include "backend/backend.h"
 
-enum { CHUNK = 32 };
+enum {
+    CHUNK = 32,
+    MOST_CHUNKS = 24 /* of a panel of quantised weights */
+};
 
 /* How a format is multiplied. */
 enum product_form {

@@ -83,10 +83,33 @@ struct tile {
     int zero; /* minus the zero point */
 };
 
-/* Where exact sums start: minus the zero point's share. */
-INLINE vi first_sum(const struct tile *t, const enum product_form form, int32_t count)
+/* Sums start at this float's bits, so that read as a float they are OFFSET + sum, exactly: they stay below
+ * 2^22, and one more is one more of its last place. Where d has few bits, as every format's has,
+ * fma(OFFSET + sum, d, -OFFSET · d) is sum · d rounded once: one operation less than to convert first.
+ * Sets without a fused multiply-add convert. */
+#define OFFSET 12582912.0f
+enum { OFFSET_BITS = 0x4B400000, HALVES = 2 };
+
+INLINE vf scaled(vi sum, vf d, vf back)
 {
-    return form == FORM_ZERO || form == FORM_HALVES ? (vi)vu_set((uint32_t)(t->zero * count)) : (vi)vu_set(0);
+    return FUSED ? vf_fma((vf)sum, d, back) : vf_from_vi(sum - OFFSET_BITS) * d;
+}
+
+/* Where the sums of a tile's rows start, chunk by chunk, by halves or not: the zero point's share is off. */
+INLINE void first_sums(const struct tile *t, const int R, const enum product_form form, int32_t *to)
+{
+    const int32_t *counts = t->counts;
+    if (form == FORM_ZERO)
+        for (int64_t i = 0; i < t->chunks * R; i++)
+            to[i] = OFFSET_BITS + t->zero * (counts[2 * i] + counts[2 * i + 1]);
+    if (form == FORM_HALVES)
+        for (int64_t i = 0; i < t->chunks * R * HALVES; i++)
+            to[i] = OFFSET_BITS + t->zero * counts[i];
+}
+
+INLINE vi first_sum(const enum product_form form, const int32_t *starts)
+{
+    return (vi)vu_set((uint32_t)(form == FORM_ZERO || form == FORM_HALVES ? *starts : OFFSET_BITS));
 }
 
 /* Steps first … first+steps-1 of a chunk: dots[r][p] += panel p · row r. */
@@ -122,25 +145,30 @@ INLINE vf half_min(const struct tile *t, int p, int64_t c, int half)
 }
 
 INLINE void multiply_halves(const struct tile *t, const int P, const int R, const enum product_form form,
-                            int64_t c, vf acc[TILE_ROWS][PANELS])
+                            int64_t c, const int32_t *starts, vf acc[TILE_ROWS][PANELS])
 {
     const float *scales = t->scales + c * R;
     const int32_t *counts = t->counts + 2 * c * R;
 #pragma GCC unroll 2
     for (int half = 0; half < 2; half++) {
         vi dots[TILE_ROWS][PANELS];
+        vf d[PANELS], back[PANELS];
+#pragma GCC unroll 2
+        for (int p = 0; p < P; p++) {
+            d[p] = half ? t->panels[p][c].m : t->panels[p][c].d;
+            back[p] = vf_set(-OFFSET) * d[p];
+        }
 #pragma GCC unroll 6
         for (int r = 0; r < R; r++)
 #pragma GCC unroll 2
             for (int p = 0; p < P; p++)
-                dots[r][p] = first_sum(t, form, counts[2 * r + half]);
+                dots[r][p] = first_sum(form, &starts[(c * R + r) * HALVES + half]);
         add_dots(t, P, R, form, c, 4 * half, 4, dots);
 #pragma GCC unroll 6
         for (int r = 0; r < R; r++)
 #pragma GCC unroll 2
             for (int p = 0; p < P; p++) {
-                vf d = half ? t->panels[p][c].m : t->panels[p][c].d;
-                acc[r][p] = vf_fma(vf_from_vi(dots[r][p]) * d, vf_set(scales[r]), acc[r][p]);
+                acc[r][p] = vf_fma(scaled(dots[r][p], d[p], back[p]), vf_set(scales[r]), acc[r][p]);
                 if (form == FORM_HALVES_MIN)
                     acc[r][p] = vf_fma(half_min(t, p, c, half),
                                        vf_set(scales[r] * (float)counts[2 * r + half]), acc[r][p]);
@@ -149,22 +177,27 @@ INLINE void multiply_halves(const struct tile *t, const int P, const int R, cons
 }
 
 INLINE void multiply_chunk(const struct tile *t, const int P, const int R, const enum product_form form,
-                           int64_t c, vf acc[TILE_ROWS][PANELS])
+                           int64_t c, const int32_t *starts, vf acc[TILE_ROWS][PANELS])
 {
     const float *scales = t->scales + c * R, *sums = t->sums + c * R;
-    const int32_t *counts = t->counts + 2 * c * R;
     vi dots[TILE_ROWS][PANELS];
+    vf d[PANELS], back[PANELS];
 #pragma GCC unroll 6
     for (int r = 0; r < R; r++)
 #pragma GCC unroll 2
         for (int p = 0; p < P; p++)
-            dots[r][p] = first_sum(t, form, counts[2 * r] + counts[2 * r + 1]);
+            dots[r][p] = first_sum(form, &starts[c * R + r]);
     add_dots(t, P, R, form, c, 0, 8, dots);
+#pragma GCC unroll 2
+    for (int p = 0; p < P; p++) {
+        d[p] = t->panels[p][c].d;
+        back[p] = vf_set(-OFFSET) * d[p];
+    }
 #pragma GCC unroll 6
     for (int r = 0; r < R; r++)
 #pragma GCC unroll 2
         for (int p = 0; p < P; p++) {
-            acc[r][p] = vf_fma(vf_from_vi(dots[r][p]) * t->panels[p][c].d, vf_set(scales[r]), acc[r][p]);
+            acc[r][p] = vf_fma(scaled(dots[r][p], d[p], back[p]), vf_set(scales[r]), acc[r][p]);
             if (form == FORM_MIN)
                 acc[r][p] = vf_fma(t->panels[p][c].m, vf_set(sums[r]), acc[r][p]);
         }
@@ -186,10 +219,21 @@ INLINE void keep_sum(const struct product_range *range, const int P, int64_t row
         vf_store(range->partial + ((row - range->first_row) * P + panel) * LANES, sum);
 }
 
+/* Takes copies: were the running sums indexed here, in a loop, they would live in memory from the start. */
+INLINE void keep_sums(const struct product_range *range, const int P, const int R, int64_t row,
+                      const vf *sums, const int panels)
+{
+    for (int r = 0; r < R; r++)
+        for (int p = 0; p < P; p++)
+            keep_sum(range, P, row + r, p, sums[r * panels + p]);
+}
+
 INLINE void multiply_tile(const struct tile *t, const int P, const int R, const enum product_form form,
                           const struct product_range *range, int64_t row)
 {
     vf acc[TILE_ROWS][PANELS];
+    int32_t starts[MOST_CHUNKS * TILE_ROWS * HALVES];
+    first_sums(t, R, form, starts);
 #pragma GCC unroll 6
     for (int r = 0; r < R; r++)
 #pragma GCC unroll 2
@@ -197,15 +241,17 @@ INLINE void multiply_tile(const struct tile *t, const int P, const int R, const 
             acc[r][p] = take_sum(range, P, row + r, p);
     for (int64_t c = 0; c < t->chunks; c++) {
         if (form == FORM_HALVES || form == FORM_HALVES_MIN)
-            multiply_halves(t, P, R, form, c, acc);
+            multiply_halves(t, P, R, form, c, starts, acc);
         else
-            multiply_chunk(t, P, R, form, c, acc);
+            multiply_chunk(t, P, R, form, c, starts, acc);
     }
+    vf sums[TILE_ROWS][PANELS];
 #pragma GCC unroll 6
     for (int r = 0; r < R; r++)
 #pragma GCC unroll 2
         for (int p = 0; p < P; p++)
-            keep_sum(range, P, row + r, p, acc[r][p]);
+            sums[r][p] = acc[r][p];
+    keep_sums(range, P, R, row, &sums[0][0], PANELS);
 }
 
 INLINE void multiply_rows(struct tile t, const int P, const enum product_form form,
@@ -299,11 +345,13 @@ INLINE void multiply_float_tile(const float *panels, const struct tensor *in, co
             for (int p = 0; p < P; p++)
                 acc[r][p] = vf_fma(w[p], vf_set(x[r][i]), acc[r][p]);
     }
+    vf sums[FLOAT_ROWS][FLOAT_PANELS];
 #pragma GCC unroll 8
     for (int r = 0; r < R; r++)
 #pragma GCC unroll 2
         for (int p = 0; p < P; p++)
-            keep_sum(range, P, row + r, p, acc[r][p]);
+            sums[r][p] = acc[r][p];
+    keep_sums(range, P, R, row, &sums[0][0], FLOAT_PANELS);
 }
 
 INLINE void multiply_float_rows(const float *panels, const int P, const struct tensor *in,

@@ -12,6 +12,7 @@ enum {
     FLOAT_ROWS = 8,
     FLOAT_PANELS = 2,
     SIGNED_Q8 = 0,
+    FUSED = 1,
     DOT_STEPS = 1
 };
 

@@ -16,6 +16,7 @@ enum {
     FLOAT_ROWS = 8,
     FLOAT_PANELS = 2,
     SIGNED_Q8 = 1,
+    FUSED = 1,
     DOT_STEPS = 4
 };
 

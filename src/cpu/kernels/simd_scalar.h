@@ -17,6 +17,7 @@ enum {
     FLOAT_ROWS = 4,
     FLOAT_PANELS = 1,
     SIGNED_Q8 = 1,
+    FUSED = 0, /* vf_fma rounds twice */
     DOT_STEPS = 4
 };
 

@@ -5,12 +5,19 @@
 #include "cpu/kernels/quantized.h"
 #include "cpu/kernels/scales.h"
 
-/* Asks for memory of the next panel while this one is unpacked, from its start to its end; it may lie past
- * the end of the file, which a hint may and a pointer may not. */
-INLINE void prefetch(const uint8_t *p, int64_t offset, int64_t bytes)
+enum { STREAMS = 4 };
+
+/* Asks for memory of the next panel while this one is unpacked, `bytes` (a row's block) for each of its
+ * rows, as a few streams: one alone is read slower. It may lie past the end of the file, which a hint may
+ * and a pointer may not. */
+INLINE void prefetch(const uint8_t *rows, int64_t stride, int64_t block, int64_t bytes)
 {
-    for (int64_t i = 0; i < bytes; i += 64)
-        __builtin_prefetch((const void *)((uintptr_t)p + (uintptr_t)(offset + i)), 0, 2);
+    const int64_t share = LANES / STREAMS;
+    uintptr_t next = (uintptr_t)rows + (uintptr_t)(LANES * stride + block * share * bytes);
+#pragma GCC unroll 4
+    for (int s = 0; s < STREAMS; s++, next += (uintptr_t)(share * stride))
+        for (int64_t i = 0; i < share * bytes; i += 64)
+            __builtin_prefetch((const void *)(next + (uintptr_t)i), 0, 2);
 }
 
 INLINE void put_chunk(struct panel_chunk *to, const vu q[8], const struct chunk_scales *scales)
@@ -79,6 +86,7 @@ INLINE void unpack_32(enum dtype dtype, const uint8_t *p, int64_t stride, struct
     default: /* Q8_0 */
         vu_load_quads(p + 2, stride, q);
         vu_load_quads(p + 18, stride, q + 4);
+#pragma GCC unroll 8
         for (int j = 0; j < 8 && !SIGNED_Q8; j++)
             q[j] ^= vu_set(0x80808080);
     }
@@ -95,7 +103,7 @@ INLINE void unpack_blocks_32(enum dtype dtype, int bytes, const struct stretch *
 {
     const uint8_t *p = s->rows + s->first * bytes;
     for (int64_t c = 0; c < s->chunks; c++, p += bytes) {
-        prefetch(p, LANES * s->stride + (s->first + c) * (LANES - 1) * bytes, LANES * bytes);
+        prefetch(s->rows, s->stride, s->first + c, bytes);
         unpack_32(dtype, p, s->stride, &to[c]);
     }
 }
@@ -111,13 +119,16 @@ INLINE void unpack_k45(const uint8_t *block, int64_t stride, int with_high, stru
         vu_load_quads(block + 32, stride, high + 4);
     }
     const uint8_t *low = block + (with_high ? 48 : 16);
+#pragma GCC unroll 4
     for (int pair = 0; pair < 4; pair++) {
         vu bytes[8];
         vu_load_quads(low + 32 * pair, stride, bytes);
         vu_load_quads(low + 32 * pair + 16, stride, bytes + 4);
+#pragma GCC unroll 2
         for (int odd = 0; odd < 2; odd++) {
             int sub = 2 * pair + odd;
             vu q[8];
+#pragma GCC unroll 8
             for (int j = 0; j < 8; j++) {
                 q[j] = (bytes[j] >> (4 * odd)) & vu_set(0x0F0F0F0F);
                 if (with_high)
@@ -132,6 +143,7 @@ INLINE void unpack_q6_k(const uint8_t *block, int64_t stride, struct panel_chunk
 {
     struct chunk_scales scales[8];
     scales_q6_k(block, stride, scales);
+#pragma GCC unroll 8
     for (int c = 0; c < 8; c++) {
         int half = c / 4, run = c % 4;
         vu low[8], high[8], q[8];
@@ -139,6 +151,7 @@ INLINE void unpack_q6_k(const uint8_t *block, int64_t stride, struct panel_chunk
         vu_load_quads(block + half * 64 + (run & 1) * 32 + 16, stride, low + 4);
         vu_load_quads(block + 128 + half * 32, stride, high);
         vu_load_quads(block + 128 + half * 32 + 16, stride, high + 4);
+#pragma GCC unroll 8
         for (int j = 0; j < 8; j++)
             q[j] = ((low[j] >> (run < 2 ? 0 : 4)) & vu_set(0x0F0F0F0F)) |
                    (((high[j] >> (2 * run)) & vu_set(0x03030303)) << 4);
@@ -152,6 +165,7 @@ INLINE void two_bits(const uint8_t *low, int64_t stride, int c, vu q[8])
     vu bytes[8];
     vu_load_quads(low + c / 4 * 32, stride, bytes);
     vu_load_quads(low + c / 4 * 32 + 16, stride, bytes + 4);
+#pragma GCC unroll 8
     for (int j = 0; j < 8; j++)
         q[j] = (bytes[j] >> (2 * (c % 4))) & vu_set(0x03030303);
 }
@@ -160,6 +174,7 @@ INLINE void unpack_q2_k(const uint8_t *block, int64_t stride, struct panel_chunk
 {
     struct chunk_scales scales[8];
     scales_q2_k(block, stride, scales, mins);
+#pragma GCC unroll 8
     for (int c = 0; c < 8; c++) {
         vu q[8];
         two_bits(block + 16, stride, c, q);
@@ -174,9 +189,11 @@ INLINE void unpack_q3_k(const uint8_t *block, int64_t stride, struct panel_chunk
     scales_q3_k(block, stride, scales);
     vu_load_quads(block, stride, top);
     vu_load_quads(block + 16, stride, top + 4);
+#pragma GCC unroll 8
     for (int c = 0; c < 8; c++) {
         vu q[8];
         two_bits(block + 32, stride, c, q);
+#pragma GCC unroll 8
         for (int j = 0; j < 8; j++)
             q[j] |= ((top[j] >> c) & vu_set(0x01010101)) << 2;
         put_chunk(&to[c], q, &scales[c]);
@@ -187,6 +204,7 @@ INLINE void unpack_iq4_xs(const uint8_t *block, int64_t stride, struct panel_chu
 {
     struct chunk_scales scales[8];
     scales_iq4_xs(block, stride, scales);
+#pragma GCC unroll 8
     for (int c = 0; c < 8; c++) {
         vu q[8];
         nibbles(block + 8 + c * 16, stride, q);
@@ -200,7 +218,7 @@ INLINE void unpack_blocks_256(enum dtype dtype, int bytes, const struct stretch 
     const uint8_t *p = s->rows + s->first / 8 * bytes;
     vf *mins = (vf *)(to + s->chunks);
     for (int64_t c = 0; c < s->chunks; c += 8, p += bytes) {
-        prefetch(p, LANES * s->stride + (s->first + c) / 8 * (LANES - 1) * bytes, LANES * bytes);
+        prefetch(s->rows, s->stride, (s->first + c) / 8, bytes);
         if (dtype == DT_Q6_K)
             unpack_q6_k(p, s->stride, &to[c]);
         else if (dtype == DT_Q2_K)
