@@ -24,6 +24,7 @@ enum {
 enum product_form {
     FORM_MIN,        /* groups of 32, d and m */
     FORM_ZERO,       /* groups of 32, d and a zero point */
+    FORM_POWERS,     /* the same, d being any power of two that a float can hold */
     FORM_HALVES,     /* groups of 16, d and a zero point */
     FORM_HALVES_MIN, /* groups of 16, d and m */
     FORM_SIGNED,     /* groups of 32, d and signed q */

@@ -13,8 +13,9 @@ enum product_form KERNEL(product_form)(enum dtype dtype)
         return FORM_MIN;
     case DT_Q4_0:
     case DT_Q5_0:
-    case DT_MXFP4:
         return FORM_ZERO;
+    case DT_MXFP4:
+        return FORM_POWERS;
     case DT_Q8_0:
     case DT_IQ4_NL:
     case DT_IQ4_XS:
@@ -86,20 +87,21 @@ struct tile {
 /* Sums start at this float's bits, so that read as a float they are OFFSET + sum, exactly: they stay below
  * 2^22, and one more is one more of its last place. Where d has few bits, as every format's has,
  * fma(OFFSET + sum, d, -OFFSET · d) is sum · d rounded once: one operation less than to convert first.
- * Sets without a fused multiply-add convert. */
+ * Sets without a fused multiply-add convert, and so does a format whose d can be so large that OFFSET · d is
+ * none. */
 #define OFFSET 12582912.0f
 enum { OFFSET_BITS = 0x4B400000, HALVES = 2 };
 
-INLINE vf scaled(vi sum, vf d, vf back)
+INLINE vf scaled(const enum product_form form, vi sum, vf d, vf back)
 {
-    return FUSED ? vf_fma((vf)sum, d, back) : vf_from_vi(sum - OFFSET_BITS) * d;
+    return FUSED && form != FORM_POWERS ? vf_fma((vf)sum, d, back) : vf_from_vi(sum - OFFSET_BITS) * d;
 }
 
 /* Where the sums of a tile's rows start, chunk by chunk, by halves or not: the zero point's share is off. */
 INLINE void first_sums(const struct tile *t, const int R, const enum product_form form, int32_t *to)
 {
     const int32_t *counts = t->counts;
-    if (form == FORM_ZERO)
+    if (form == FORM_ZERO || form == FORM_POWERS)
         for (int64_t i = 0; i < t->chunks * R; i++)
             to[i] = OFFSET_BITS + t->zero * (counts[2 * i] + counts[2 * i + 1]);
     if (form == FORM_HALVES)
@@ -109,7 +111,8 @@ INLINE void first_sums(const struct tile *t, const int R, const enum product_for
 
 INLINE vi first_sum(const enum product_form form, const int32_t *starts)
 {
-    return (vi)vu_set((uint32_t)(form == FORM_ZERO || form == FORM_HALVES ? *starts : OFFSET_BITS));
+    bool zero = form == FORM_ZERO || form == FORM_POWERS || form == FORM_HALVES;
+    return (vi)vu_set((uint32_t)(zero ? *starts : OFFSET_BITS));
 }
 
 /* Steps first … first+steps-1 of a chunk: dots[r][p] += panel p · row r. */
@@ -168,7 +171,7 @@ INLINE void multiply_halves(const struct tile *t, const int P, const int R, cons
         for (int r = 0; r < R; r++)
 #pragma GCC unroll 2
             for (int p = 0; p < P; p++) {
-                acc[r][p] = vf_fma(scaled(dots[r][p], d[p], back[p]), vf_set(scales[r]), acc[r][p]);
+                acc[r][p] = vf_fma(scaled(form, dots[r][p], d[p], back[p]), vf_set(scales[r]), acc[r][p]);
                 if (form == FORM_HALVES_MIN)
                     acc[r][p] = vf_fma(half_min(t, p, c, half),
                                        vf_set(scales[r] * (float)counts[2 * r + half]), acc[r][p]);
@@ -197,7 +200,7 @@ INLINE void multiply_chunk(const struct tile *t, const int P, const int R, const
     for (int r = 0; r < R; r++)
 #pragma GCC unroll 2
         for (int p = 0; p < P; p++) {
-            acc[r][p] = vf_fma(scaled(dots[r][p], d[p], back[p]), vf_set(scales[r]), acc[r][p]);
+            acc[r][p] = vf_fma(scaled(form, dots[r][p], d[p], back[p]), vf_set(scales[r]), acc[r][p]);
             if (form == FORM_MIN)
                 acc[r][p] = vf_fma(t->panels[p][c].m, vf_set(sums[r]), acc[r][p]);
         }
@@ -306,6 +309,9 @@ void KERNEL(multiply)(enum dtype dtype, const void *panels, int count, const str
         break;
     case FORM_ZERO:
         multiply_panels(t, count, FORM_ZERO, in, range);
+        break;
+    case FORM_POWERS:
+        multiply_panels(t, count, FORM_POWERS, in, range);
         break;
     case FORM_HALVES:
         multiply_panels(t, count, FORM_HALVES, in, range);

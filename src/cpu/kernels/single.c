@@ -123,7 +123,7 @@ INLINE vf add_chunk(const struct single *s, int64_t c, const vi sums[2], const s
     const int zero = -zero_point(s->dtype);
     const int32_t *counts = s->in->counts + 2 * c;
     float scale = s->in->scales[c];
-    if (s->form == FORM_MIN || s->form == FORM_ZERO) {
+    if (s->form == FORM_MIN || s->form == FORM_ZERO || s->form == FORM_POWERS) {
         vi dots = sums[0] + sums[1] + (vi)vu_set((uint32_t)(zero * (counts[0] + counts[1])));
         acc = vf_fma(vf_from_vi(dots) * scales->d, vf_set(scale), acc);
         return s->form == FORM_MIN ? vf_fma(scales->m, vf_set(s->in->sums[c]), acc) : acc;
@@ -238,7 +238,7 @@ void KERNEL(multiply_single)(enum dtype dtype, const void *weights, int64_t stri
         SINGLE(DT_Q5_1, FORM_MIN, 24, single_of_32);
         SINGLE(DT_Q8_0, FORM_ZERO, 34, single_of_32);
         SINGLE(DT_IQ4_NL, FORM_ZERO, 18, single_of_32);
-        SINGLE(DT_MXFP4, FORM_ZERO, 17, single_of_32);
+        SINGLE(DT_MXFP4, FORM_POWERS, 17, single_of_32);
         SINGLE(DT_Q4_K, FORM_MIN, 144, single_of_256);
         SINGLE(DT_Q5_K, FORM_MIN, 176, single_of_256);
         SINGLE(DT_Q6_K, FORM_HALVES, 210, single_of_256);
