@@ -88,11 +88,31 @@ static void print_place(const struct asking *asking, const ll_quote *quote, stru
                   (unsigned long long)place.last_byte);
 }
 
+/* Whether the answer is the first quote and nothing else: blanks may differ. */
+static bool is_quote(const struct asking *asking, const char *text, size_t length)
+{
+    ll_quote quote;
+    if (ll_answer_get_quote(asking->answer, 0, &quote) != LL_OK)
+        return false;
+    size_t i = 0, k = 0;
+    while (i < length && k < quote.length) {
+        if (strchr(" \n\t", text[i]))
+            i++;
+        else if (strchr(" \n\t", quote.text[k]))
+            k++;
+        else if (text[i++] != quote.text[k++])
+            return false;
+    }
+    while (k < quote.length && strchr(" \n\t", quote.text[k]))
+        k++;
+    return i == length && k == quote.length;
+}
+
 void asking_print(const struct asking *asking, struct output *output)
 {
     size_t length;
     const char *text = ll_answer_text(asking->answer, &length);
-    bool quoted = asking->info.found && !asking->info.generated; /* the quote is the answer */
+    bool quoted = asking->info.found && !asking->info.generated && is_quote(asking, text, length);
     if (!quoted) {
         output_write(output, text, length);
         output_puts(output, "\n");

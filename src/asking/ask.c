@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "asking/evidence.h"
+#include "asking/overview.h"
 #include "asking/rank.h"
 #include "base/cancel.h"
 #include "base/clock.h"
@@ -180,6 +181,9 @@ static ll_status decide(struct asking *a)
 
 static ll_status carry_out(struct asking *a)
 {
+    enum overview_kind kind = overview_of(a->text);
+    if (kind != OVERVIEW_NONE)
+        return overview_make(a->document, kind, a->run, a->answer, a->error);
     LL_TRY(rank(a));
     LL_TRY(keep_windows(a));
     if (a->llm && a->llm->chat && a->asked)

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "asking/row.h"
 #include "document/check.h"
 #include "document/claim.h"
 #include "document/proof.h"
@@ -73,6 +74,25 @@ static double reply_share(const struct reply *reply, const char *text, size_t le
     return reply->weight > 0 ? met / reply->weight : 0;
 }
 
+/* Whether every number of the reply stands in the text, those of the question too: the figure of one row with
+ * the year of another is no answer. */
+static bool reply_numbers_stand(const struct reply *reply, const char *text, size_t length)
+{
+    struct words walk = words_of(reply->text, reply->length);
+    struct word word, there;
+    while (words_next(&walk, &word)) {
+        if (!word.number)
+            continue;
+        struct words source = words_of(text, length);
+        bool stands = false;
+        while (!stands && words_next(&source, &there))
+            stands = there.exact == word.exact;
+        if (!stands)
+            return false;
+    }
+    return true;
+}
+
 /* ---- candidates ------------------------------------------------------------------------------ */
 
 static struct candidate weigh(const struct evidence_job *job, size_t window, size_t sentence,
@@ -91,10 +111,11 @@ static struct candidate weigh(const struct evidence_job *job, size_t window, siz
     document_path(job->document, document_section(job->document, s->first), PATH_SHOWN, &path);
     c.kind = question_answered(job->question, text, s->last - s->first, strbuf_text(&path));
     strbuf_fini(&path);
-    c.value = c.share + name_weight * c.name_share + reply_weight * c.reply +
+    double trusted = reply_numbers_stand(reply, text, s->last - s->first) ? c.reply : 0;
+    c.value = c.share + name_weight * c.name_share + reply_weight * trusted +
               kind_weight * (c.kind ? 1.0 : 0.0) - rank_cost * (double)(window < 10 ? window : 10);
     enum paragraph_kind kind = job->document->paragraphs[s->paragraph].kind;
-    if (kind == PARAGRAPH_HEADING || kind == PARAGRAPH_CONTENTS)
+    if (kind == PARAGRAPH_HEADING || kind == PARAGRAPH_CONTENTS || row_is_head(job->document, sentence))
         c.value *= 0.5;
     return c;
 }
@@ -249,11 +270,28 @@ static void put_folded(const char *text, size_t length, struct strbuf *out)
     }
 }
 
+/* A cell under its heading, both quoted: nothing that a reply could add. */
+static bool put_cell(struct evidence_job *job, const struct candidate *best)
+{
+    struct ll_answer *answer = job->answer;
+    struct candidate head = *best;
+    if (!row_answer(job->document, job->question, best->sentence, &answer->text) ||
+        !row_find_head(job->document, best->sentence, &head.sentence))
+        return false;
+    answer->found = true;
+    put_quote(job, best);
+    put_quote(job, &head);
+    strbuf_puts(&answer->reason, "the cell of the row quoted that stands under this heading");
+    return true;
+}
+
 static void put_answer(struct evidence_job *job, const struct candidate *best, size_t count)
 {
     struct ll_answer *answer = job->answer;
     const char *source = job->document->text.text;
     struct reply reply;
+    if (put_cell(job, best))
+        return;
     read_reply(job, &answer->windows[best->window].reply, &reply);
     answer->found = true;
     put_quote(job, best);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "asking/fulltext.h"
+#include "asking/row.h"
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -19,7 +20,8 @@ enum {
 /* What stands around a sentence counts in part. */
 static const double kind_score = 0.3;
 
-static const float before_share = 0.6f, path_share = 0.7f, passage_share = 0.4f, after_share = 0.3f;
+static const float before_share = 0.6f, path_share = 0.7f, passage_share = 0.4f, after_share = 0.3f,
+                   head_share = 0.9f; /* of a table's columns, for its rows */
 
 struct ranking {
     const struct ll_document *document;
@@ -167,7 +169,15 @@ void ranking_match(const struct ranking *r, const struct question *q, size_t pas
     const struct ll_document *d = r->document;
     const struct window *p = &r->passages[passage];
     const struct doc_sentence *s = &d->sentences[sentence];
+    size_t head;
     question_match(q, d->text.text + s->first, s->last - s->first, ret);
+    if (row_find_head(d, sentence, &head)) { /* the rows beside it say nothing of this one */
+        mix(q, d, d->sentences[head].first, d->sentences[head].last, head_share, ret);
+        if (head > 0) /* the table's title */
+            mix(q, d, d->sentences[head - 1].first, d->sentences[head - 1].last, path_share, ret);
+        mix_path(q, d, p->section, ret);
+        return;
+    }
     if (sentence > 0 && d->sentences[sentence - 1].paragraph == s->paragraph)
         mix(q, d, d->sentences[sentence - 1].first, d->sentences[sentence - 1].last, before_share, ret);
     if (sentence + 1 < d->sentence_count && d->sentences[sentence + 1].paragraph == s->paragraph)

@@ -151,9 +151,41 @@ static void add_pdf_block(struct segmenter *s, size_t first, size_t last)
     add_prose(s, start, last);
 }
 
+/* Cells of one line: those between TABs or between "|"; 0: it is no row. */
+static size_t count_cells(const struct segmenter *s, size_t at, size_t end)
+{
+    size_t tabs = 0, bars = 0;
+    while (at < end && (s->text[at] == ' ' || s->text[at] == '\t'))
+        at++;
+    bool barred = at < end && s->text[at] == '|';
+    for (; at < end; at++) {
+        tabs += s->text[at] == '\t';
+        bars += s->text[at] == '|';
+    }
+    return barred ? bars : tabs ? tabs + 1 : 0;
+}
+
+/* Two lines at least, all of equally many cells. */
+static bool is_table(const struct segmenter *s, size_t first, size_t last)
+{
+    size_t cells = 0, rows = 0;
+    for (size_t at = first, end; at < last; at = end + 1, rows++) {
+        end = line_end(s, at, last);
+        size_t here = count_cells(s, at, end);
+        if (here < 2 || (rows && here != cells))
+            return false;
+        cells = here;
+    }
+    return rows > 1;
+}
+
 static void add_block(struct segmenter *s, size_t first, size_t last)
 {
     struct heading heading;
+    if (is_table(s, first, last)) {
+        add_paragraph(s, first, last, PARAGRAPH_LINES);
+        return;
+    }
     if (s->structure == STRUCTURE_MARKED) {
         add_prose(s, first, last);
         return;

@@ -127,6 +127,23 @@ static bool joins(const struct words *w, size_t at, bool digit, size_t *ret_step
            (!number_joiner || next_digit);
 }
 
+/* "rent for May", "May 2026": the month, and no word that only permits. At the beginning of a text without a
+ * number after it, it may be either, and is taken for the verb. */
+static bool is_month(const struct words *w, const struct word *word)
+{
+    size_t at = word->last;
+    if (!word->capital || word->shouted || word->last - word->first != 3 ||
+        memcmp(w->text + word->first, "May", 3) != 0)
+        return false;
+    while (at < w->length && strchr(" \t|,", w->text[at]) && w->text[at])
+        at++;
+    if (at < w->length && w->text[at] >= '0' && w->text[at] <= '9')
+        return true;
+    for (at = word->first; at > 0 && (w->text[at - 1] == ' ' || w->text[at - 1] == '\t'); at--)
+        ;
+    return at > 0 && strchr(".!?:;\n|\"", w->text[at - 1]) == NULL;
+}
+
 static void finish(struct words *w, size_t start, const struct folding *f, bool number, struct word *ret)
 {
     ret->first = start;
@@ -135,7 +152,7 @@ static void finish(struct words *w, size_t start, const struct folding *f, bool 
     ret->shouted = f->letters > 1 && f->capitals == f->letters && !number;
     ret->exact = hash_bytes(f->text, f->length, 0);
     ret->hash = number ? ret->exact : hash_bytes(f->text, stem_length(f->text, f->length), 0);
-    ret->common = !number && is_common(f->text, f->length);
+    ret->common = !number && is_common(f->text, f->length) && !is_month(w, ret);
 }
 
 bool words_next(struct words *w, struct word *ret)

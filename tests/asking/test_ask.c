@@ -63,6 +63,13 @@ static void loop(struct toy *toy, const char *prompt, struct strbuf *out)
         strbuf_puts(out, " bridge");
 }
 
+static void mix_two_rows(struct toy *toy, const char *prompt, struct strbuf *out)
+{
+    (void)toy;
+    (void)prompt;
+    strbuf_puts(out, "Kiruna had 1200 visitors in 2023.");
+}
+
 static void say_nothing(struct toy *toy, const char *prompt, struct strbuf *out)
 {
     (void)toy;
@@ -136,6 +143,102 @@ static void an_invented_reply_gives_way_to_the_quote(void **state)
         ask(&a, "Who built the Velmora bridge?", NULL);
         assert_true(a.info.found && !a.info.generated);
         assert_string_equal(ll_answer_text(a.answer, NULL), fact);
+        drop(&a);
+    }
+}
+
+static void a_figure_of_another_year_gives_way_to_the_row_of_the_year_asked_for(void **state)
+{
+    (void)state;
+    struct asked a = {.toy.answer = mix_two_rows,
+                      .document = make_document("Visitors of the towns, counted each year at the gates.\n\n"
+                                                "Kiruna had 1200 visitors in 2022.\n\n"
+                                                "Kiruna had 1350 visitors in 2023.\n\n"
+                                                "Lund had 7900 visitors in 2023.\n")};
+    ask(&a, "How many visitors did Kiruna have in 2023?", NULL);
+    assert_true(a.info.found && !a.info.generated);
+    assert_string_equal(ll_answer_text(a.answer, NULL), "Kiruna had 1350 visitors in 2023.");
+    drop(&a);
+}
+
+static void a_cell_is_answered_with_the_heading_of_its_column(void **state)
+{
+    (void)state;
+    unit_seed();
+    static const char *const towns[] = {"Kiruna", "Lund", "Ystad", "Falun", "Motala"};
+    for (size_t round = 0; round < unit_rounds(20); round++) {
+        size_t row = unit_below(5), column = unit_below(3), bars = unit_below(2);
+        unsigned figures[5][3];
+        struct strbuf text = {0}, question = {0}, wanted = {0};
+        strbuf_puts(&text, "# Visitors\n\n");
+        strbuf_puts(&text, bars ? "| Town | 2021 | 2022 | 2023 |\n| --- | --- | --- | --- |\n"
+                                : "Town\t2021\t2022\t2023\n");
+        for (size_t r = 0; r < 5; r++) {
+            for (size_t c = 0; c < 3; c++)
+                figures[r][c] = 3000 + unit_below(90000);
+            strbuf_printf(&text, bars ? "| %s | %u | %u | %u |\n" : "%s\t%u\t%u\t%u\n", towns[r], figures[r][0],
+                          figures[r][1], figures[r][2]);
+        }
+        strbuf_printf(&question, "How many visitors did %s have in %u?", towns[row], 2021 + (unsigned)column);
+        strbuf_printf(&wanted, "%s, %u: %u", towns[row], 2021 + (unsigned)column, figures[row][column]);
+        struct asked a = {.toy.answer = invent, .document = make_document(text.text)};
+        ask(&a, question.text, NULL);
+        assert_true(a.info.found && !a.info.generated);
+        assert_string_equal(ll_answer_text(a.answer, NULL), wanted.text);
+        assert_int_equal(ll_answer_quote_count(a.answer), 2);
+        drop(&a);
+        strbuf_fini(&text);
+        strbuf_fini(&question);
+        strbuf_fini(&wanted);
+    }
+}
+
+static void may_is_a_month_where_it_stands_as_one(void **state)
+{
+    (void)state;
+    struct asked a = {.toy.answer = say_nothing,
+                      .document = make_document("Dear Anna, here are the rents that you asked me about.\n\n"
+                                                "The rent for April was 900 euros and was paid at once. The "
+                                                "rent for May will be 950 euros. The rent for June is not "
+                                                "settled, and you may ask again.\n")};
+    ask(&a, "How much is the rent for May?", NULL);
+    assert_true(a.info.found);
+    assert_string_equal(ll_answer_text(a.answer, NULL), "The rent for May will be 950 euros.");
+    drop(&a);
+}
+
+static void a_question_about_the_whole_is_answered_with_key_sentences(void **state)
+{
+    (void)state;
+    static const char *const questions[] = {"What is this about?", "Summarise the main points.",
+                                            "What are the key ideas of this document?", "tl;dr"};
+    for (size_t i = 0; i < 4; i++) {
+        struct asked a = {.toy.answer = invent, .document = make_book(fact, 3, 12)};
+        ask(&a, questions[i], NULL);
+        assert_true(a.info.found && !a.info.generated);
+        drop(&a);
+    }
+    struct asked a = {.toy.answer = say_nothing, .document = make_book(fact, 3, 12)};
+    ask(&a, "What is the lighthouse about?", NULL);
+    assert_false(a.info.found);
+    drop(&a);
+}
+
+static void who_wrote_it_is_found_at_the_beginning_or_the_end(void **state)
+{
+    (void)state;
+    static const char *const texts[][2] = {
+        {"From: Anna Kell <anna@example.org>\nSubject: Roof\n\nThe roof leaks since Monday.\n", "Anna Kell"},
+        {"The Roof\n\nby Anna Kell\n\nThe roof leaks since Monday.\n", "Anna Kell"},
+        {"Dear Bert,\n\nthe roof leaks since Monday.\n\nKind regards,\nAnna Kell\n", "Anna Kell"},
+        {"This report was written by Anna Kell.\n\nThe roof leaks since Monday.\n", "Anna Kell"},
+        {"The roof leaks since Monday. It was mended by the guild.\n", NULL}};
+    for (size_t i = 0; i < 5; i++) {
+        struct asked a = {.toy.answer = say_nothing, .document = make_document(texts[i][0])};
+        ask(&a, "Who wrote this?", NULL);
+        assert_true(a.info.found == (texts[i][1] != NULL));
+        if (texts[i][1] && !strstr(ll_answer_text(a.answer, NULL), texts[i][1]))
+            fail_msg("text %zu: %s", i, ll_answer_text(a.answer, NULL));
         drop(&a);
     }
 }
@@ -288,6 +391,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_sentence_that_answers_is_quoted_at_its_bytes),
         cmocka_unit_test(an_invented_reply_gives_way_to_the_quote),
+        cmocka_unit_test(a_figure_of_another_year_gives_way_to_the_row_of_the_year_asked_for),
+        cmocka_unit_test(a_cell_is_answered_with_the_heading_of_its_column),
+        cmocka_unit_test(may_is_a_month_where_it_stands_as_one),
+        cmocka_unit_test(a_question_about_the_whole_is_answered_with_key_sentences),
+        cmocka_unit_test(who_wrote_it_is_found_at_the_beginning_or_the_end),
         cmocka_unit_test(what_is_nowhere_said_is_not_in_the_document),
         cmocka_unit_test(exhaustive_asks_about_every_window),
         cmocka_unit_test(without_a_model_the_best_sentences_are_quoted),
