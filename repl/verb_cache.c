@@ -26,6 +26,7 @@ static void print_info(struct program *program, const char *path, const ll_journ
         json_t *object = json_object();
         json_put_string(object, "path", path);
         json_put_count(object, "answers", info->answers);
+        json_put_count(object, "windows", info->windows);
         json_put_count(object, "bytes", info->bytes);
         json_put_number(object, "seconds", info->seconds);
         json_put_count(object, "oldest", info->oldest);
@@ -36,6 +37,8 @@ static void print_info(struct program *program, const char *path, const ll_journ
     output_printf(output, "file      %s\n", path);
     output_printf(output, "answers   %s, %s\n", human_count(info->answers).text,
                   human_bytes(info->bytes).text);
+    if (info->windows)
+        output_printf(output, "windows   %s read, for the next question\n", human_count(info->windows).text);
     output_printf(output, "spares    %s of computing\n", human_seconds(info->seconds).text);
     print_day(output, "oldest    last used ", info->oldest);
     print_day(output, "newest    last used ", info->newest);

@@ -736,11 +736,12 @@ typedef struct ll_journal_info {
     uint64_t answers, bytes; /* kept; of the file */
     double seconds;                /* of computing that the answers kept stand for */
     uint64_t oldest, newest;       /* last use, seconds since 1970; 0: empty */
+    uint64_t windows;              /* whose keys and values are kept for the next question */
 } ll_journal_info;
 
 /* LL_NOT_FOUND when there is no such file. */
 ll_status ll_journal_get_info(const char *path, ll_journal_info *ret, ll_error *error);
-/* Drops the least lately used answers until the file is at most `bytes` long; 0 drops all. */
+/* Drops windows, then the least lately used answers, until the file is at most `bytes` long; 0 drops all. */
 ll_status ll_journal_prune(const char *path, uint64_t bytes, ll_error *error);
 
 /* ---- the run log ------------------------------------------------------------------------------ */

@@ -20,6 +20,7 @@ enum {
     SHOWN_WINDOWS = 8,       /* of the ranking, also those not asked */
     GROUP = 256,             /* windows whose prompts are in memory at once */
     REPLY_TOKENS = 48,       /* of one window */
+    MOST_KEPT = 32,          /* of one question: windows whose keys and values are kept for the next */
     LONGEST_QUESTION = 2000, /* bytes */
 };
 
@@ -108,6 +109,19 @@ static void on_done(void *user)
     report(a);
 }
 
+/* Tokens that every question about this window begins with. */
+static ll_status find_kept(const struct asking *a, const struct strbuf *text, struct call *item)
+{
+    struct prompt prompt = {.kind = PROMPT_ASK, .focus = ""};
+    struct token_list other = {0};
+    ll_status status = prompt_encode(&prompt, a->llm, strbuf_text(text), text->length, &other, a->error);
+    while (status == LL_OK && item->kept + 1 < item->prompt.count && item->kept < other.count &&
+           item->prompt.ids[item->kept] == other.ids[item->kept])
+        item->kept++;
+    token_list_fini(&other);
+    return status;
+}
+
 static ll_status ask_group(struct asking *a, size_t first, size_t count, struct call *items)
 {
     const struct window *passages = ranking_passages(a->ranking, &(size_t){0});
@@ -118,6 +132,8 @@ static ll_status ask_group(struct asking *a, size_t first, size_t count, struct 
         ll_status status = text.failed ? error_nomem(a->error, "ask", text.length)
                                        : prompt_encode(&prompt, a->llm, strbuf_text(&text), text.length,
                                                        &items[i].prompt, a->error);
+        if (status == LL_OK && a->asked <= MOST_KEPT)
+            status = find_kept(a, &text, &items[i]);
         strbuf_fini(&text);
         LL_TRY(status);
         size_t needed = items[i].prompt.count + REPLY_TOKENS;

@@ -172,7 +172,8 @@ static ll_status sort_items(struct pass *p, size_t max_tokens)
         p->first[i] = find_first(p, i);
         if (p->first[i] != i)
             continue;
-        p->requests[p->missing] = (struct batch_request){prompt->ids, prompt->count, max_tokens};
+        p->requests[p->missing] = (struct batch_request){prompt->ids, prompt->count, max_tokens,
+                                                           calls->journal ? p->items[i].kept : 0};
         p->waiting[p->missing++] = i;
     }
     return LL_OK;
@@ -200,6 +201,39 @@ static void on_done(void *user, size_t request)
                       output->finish == LL_FINISH_END, p->guards[request].looped, seconds, &reason) != LL_OK)
         let_go(p->calls, &reason);
     report(p->calls);
+}
+
+static bool window_key(struct pass *p, size_t request, answer_key key)
+{
+    const struct batch_request *r = &p->requests[request];
+    ll_error ignored;
+    return p->calls->journal && journal_window_key(p->calls->identity, p->calls->cache_type, r->tokens,
+                                                   r->kept, key, &ignored) == LL_OK;
+}
+
+static bool fetch_window(void *user, size_t request, struct strbuf *out)
+{
+    struct pass *p = user;
+    answer_key key;
+    ll_error reason = {0};
+    bool found = false;
+    if (!window_key(p, request, key))
+        return false;
+    if (journal_find_window(p->calls->journal, key, out, &found, &reason) != LL_OK) {
+        let_go(p->calls, &reason);
+        return false;
+    }
+    return found;
+}
+
+static void keep_window(void *user, size_t request, const char *bytes, size_t length)
+{
+    struct pass *p = user;
+    answer_key key;
+    ll_error reason = {0};
+    if (window_key(p, request, key) &&
+        journal_store_window(p->calls->journal, key, bytes, length, &reason) != LL_OK)
+        let_go(p->calls, &reason);
 }
 
 static void on_step(void *user, size_t tokens)
@@ -232,6 +266,8 @@ static ll_status run_missing(struct pass *p)
         .sampling = *calls->sampling,
         .on_token = on_token,
         .on_step = on_step,
+        .fetch = fetch_window,
+        .keep = keep_window,
         .on_done = on_done,
         .user = p,
     };

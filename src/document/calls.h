@@ -33,6 +33,7 @@ struct calls {
 struct call {
     struct token_list prompt; /* in */
     struct strbuf output;     /* out */
+    size_t kept;              /* in: leading tokens that other prompts will begin with; 0: none */
     bool looped, ended;       /* stopped by the guard; ended by the model itself */
 };
 

@@ -20,12 +20,16 @@ static const uint64_t usual_limit = (uint64_t)256 << 20;
 static const char *const steps[] = {"CREATE TABLE answer (key BLOB PRIMARY KEY, tokens BLOB NOT NULL, "
                                     "ended INTEGER NOT NULL, looped INTEGER NOT NULL, seconds REAL NOT NULL, "
                                     "used INTEGER NOT NULL) WITHOUT ROWID;"
-                                    "CREATE INDEX answer_used ON answer (used)"};
-static const struct database_schema schema = {"the document cache", 0x4C4C4A4E, steps, 1};
+                                    "CREATE INDEX answer_used ON answer (used)",
+                                    "CREATE TABLE window (key BLOB PRIMARY KEY, bytes INTEGER NOT NULL, "
+                                    "used INTEGER NOT NULL, state BLOB NOT NULL);"
+                                    "CREATE INDEX window_used ON window (used, bytes)"};
+static const struct database_schema schema = {"the document cache", 0x4C4C4A4E, steps, 2};
 
 struct journal {
     struct database *database;
     struct statement *find, *touch, *store;
+    uint64_t limit;
 };
 
 /* ---- keys ------------------------------------------------------------------------------------ */
@@ -49,7 +53,7 @@ static bool add_texts(EVP_MD_CTX *digest, const char *const *texts, size_t count
 }
 
 ll_status journal_key(const unsigned char identity[32], const ll_sampling *sampling, ll_dtype cache_type,
-                 size_t max_tokens, const struct token_list *prompt, unsigned char ret[JOURNAL_KEY],
+                      size_t max_tokens, const struct token_list *prompt, unsigned char ret[JOURNAL_KEY],
                       ll_error *error)
 {
     struct key_settings settings;
@@ -138,8 +142,32 @@ static ll_status drop_oldest(struct database *database, int64_t keep, ll_error *
     return status;
 }
 
+/* Windows cost most room and least work, so they go before any answer: the oldest until the rest takes at
+ * most `most` bytes. */
+static ll_status drop_windows(struct database *database, uint64_t most, ll_error *error)
+{
+    struct statement *drop;
+    LL_TRY(statement_open(database,
+                          "DELETE FROM window WHERE key IN (SELECT key FROM (SELECT key, sum(bytes) OVER "
+                          "(ORDER BY used DESC, rowid DESC) AS up_to FROM window) WHERE up_to > ?1)",
+                          &drop, error));
+    statement_bind_integer(drop, 1, most < INT64_MAX ? (int64_t)most : INT64_MAX);
+    ll_status status = statement_run(drop, error);
+    statement_close(drop);
+    return status;
+}
+
 static ll_status shrink(struct database *database, uint64_t limit, ll_error *error)
 {
+    uint64_t before;
+    LL_TRY(file_bytes(database, &before, error));
+    if (before > limit) {
+        int64_t windows;
+        LL_TRY(query(database, "SELECT ifnull(sum(bytes), 0) FROM window", &windows, error));
+        uint64_t over = before - limit, held = (uint64_t)windows;
+        LL_TRY(drop_windows(database, held > over && limit ? held - over : 0, error));
+        LL_TRY(database_run(database, "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)", error));
+    }
     for (int round = 0; round < PRUNE_ROUNDS; round++) {
         uint64_t bytes;
         int64_t answers;
@@ -171,6 +199,7 @@ ll_status journal_open(const char *path, uint64_t limit, const ll_cancel *cancel
     uint64_t bytes = 0;
     if (!j)
         return error_nomem(error, "cache", sizeof *j);
+    j->limit = limit ? limit : usual_limit;
     ll_status status = open_database(path, false, cancel, &j->database, error);
     if (status == LL_OK)
         status = file_bytes(j->database, &bytes, error);
@@ -258,6 +287,63 @@ ll_status journal_store(struct journal *j, const unsigned char key[JOURNAL_KEY],
     return statement_run(j->store, error);
 }
 
+/* ---- windows --------------------------------------------------------------------------------- */
+
+ll_status journal_window_key(const unsigned char identity[32], ll_dtype cache_type, const ll_token *tokens,
+                             size_t count, unsigned char ret[JOURNAL_KEY], ll_error *error)
+{
+    int64_t settings[2] = {(int64_t)cache_type, (int64_t)count};
+    EVP_MD_CTX *digest = EVP_MD_CTX_new();
+    bool good = digest && EVP_DigestInit_ex(digest, EVP_sha256(), NULL) == 1 &&
+                EVP_DigestUpdate(digest, identity, 32) == 1 &&
+                EVP_DigestUpdate(digest, settings, sizeof settings) == 1 &&
+                EVP_DigestUpdate(digest, tokens, count * sizeof *tokens) == 1 &&
+                EVP_DigestFinal_ex(digest, ret, NULL) == 1;
+    EVP_MD_CTX_free(digest);
+    return good ? LL_OK : error_set(error, LL_NOMEM, "cache", "no memory to hash a window");
+}
+
+ll_status journal_find_window(struct journal *j, const unsigned char key[JOURNAL_KEY], struct strbuf *out,
+                              bool *ret_found, ll_error *error)
+{
+    struct statement *find, *touch;
+    LL_TRY(statement_open(j->database, "SELECT state FROM window WHERE key = ?1", &find, error));
+    statement_bind_bytes(find, 1, key, JOURNAL_KEY);
+    ll_status status = statement_step(find, ret_found, error);
+    if (status == LL_OK && *ret_found) {
+        size_t length;
+        const void *bytes = statement_bytes(find, 0, &length);
+        strbuf_append(out, bytes, length);
+    }
+    statement_close(find);
+    if (status != LL_OK || !*ret_found)
+        return status;
+    LL_TRY(statement_open(j->database, "UPDATE window SET used = ?2 WHERE key = ?1", &touch, error));
+    statement_bind_bytes(touch, 1, key, JOURNAL_KEY);
+    statement_bind_integer(touch, 2, now());
+    status = statement_run(touch, error);
+    statement_close(touch);
+    return status;
+}
+
+ll_status journal_store_window(struct journal *j, const unsigned char key[JOURNAL_KEY], const char *bytes,
+                               size_t length, ll_error *error)
+{
+    struct statement *store;
+    uint64_t most = j->limit / 2;
+    if (length > most)
+        return LL_OK;
+    LL_TRY(drop_windows(j->database, most - length, error));
+    LL_TRY(statement_open(j->database, "INSERT OR REPLACE INTO window VALUES (?1, ?2, ?3, ?4)", &store, error));
+    statement_bind_bytes(store, 1, key, JOURNAL_KEY);
+    statement_bind_integer(store, 2, (int64_t)length);
+    statement_bind_integer(store, 3, now());
+    statement_bind_bytes(store, 4, bytes, length);
+    ll_status status = statement_run(store, error);
+    statement_close(store);
+    return status;
+}
+
 /* ---- for people ------------------------------------------------------------------------------ */
 
 ll_status ll_journal_get_info(const char *path, ll_journal_info *ret, ll_error *error)
@@ -282,6 +368,10 @@ ll_status ll_journal_get_info(const char *path, ll_journal_info *ret, ll_error *
         info.newest = (uint64_t)statement_integer(sums, 3);
         *ret = info;
     }
+    int64_t windows = 0;
+    if (status == LL_OK)
+        status = query(database, "SELECT count(*) FROM window", &windows, error);
+    ret->windows = status == LL_OK ? (uint64_t)windows : ret->windows;
     statement_close(sums);
     database_close(database);
     return status;

@@ -26,7 +26,7 @@ static ll_status time_calls(const struct trial *t, size_t prompt, size_t answer,
     options.sampling.temperature = 0;
     options.sampling.ignore_end = true;
     for (size_t i = 0; i < width; i++)
-        requests[i] = (struct batch_request){t->tokens.ids, prompt, answer};
+        requests[i] = (struct batch_request){t->tokens.ids, prompt, answer, 0};
     double began = clock_seconds();
     ll_status status = t->llm->run(t->llm->self, &options, requests, width, &quiet, outputs, t->error);
     *ret = clock_seconds() - began;

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "engine/engine.h"
+#include "engine/keep.h"
 #include "engine/sampler.h"
 #include "engine/step.h"
 #include "memory/estimate.h"
@@ -14,7 +15,7 @@
 enum { DEFAULT_WIDTH = 8, MAX_WIDTH = LL_WINDOWS_AT_ONCE };
 
 struct slot { /* one running request */
-    bool active;
+    bool active, fetched; /* fetched: the kept tokens were not computed */
     size_t request;
     struct block_table table;
     struct token_list tokens; /* prompt, then what was generated */
@@ -50,7 +51,7 @@ static ll_status check_requests(const struct batch *b, ll_error *error)
     for (size_t i = 0; i < b->request_count; i++) {
         const struct batch_request *r = &b->requests[i];
         if (r->count <= b->options->shared || r->count > b->options->context ||
-            r->max_tokens > b->options->context - r->count)
+            r->max_tokens > b->options->context - r->count || r->kept >= r->count)
             return error_set(error, LL_CONTEXT_FULL, "batch",
                              "request %zu has %zu tokens (%zu shared) and wants %zu more in a context of %zu",
                              i, r->count, b->options->shared, r->max_tokens, b->options->context);
@@ -143,6 +144,46 @@ static void close_slot(struct batch *b, struct slot *slot)
     *slot = (struct slot){0};
 }
 
+/* Positions that are kept: whole blocks where a block also holds maxima over all of its keys. */
+static int64_t kept_length(const struct batch *b, size_t request)
+{
+    int64_t kept = (int64_t)b->requests[request].kept;
+    bool same = b->cache_type == b->options->cache_type;
+    if (!same || kept <= (int64_t)b->options->shared)
+        return 0;
+    const struct backend_cache *caches = blocks_caches(b->pool);
+    for (int i = 0; i < model_hparams(b->model)->layers; i++)
+        if (caches[i].k_norms)
+            return kept - kept % blocks_tokens(b->pool);
+    return kept;
+}
+
+static void fetch_slot(struct batch *b, struct slot *slot)
+{
+    struct strbuf bytes = {0};
+    int64_t length = b->options->fetch ? kept_length(b, slot->request) : 0;
+    if (length > 0 && b->options->fetch(b->options->user, slot->request, &bytes) && !bytes.failed) {
+        engine_lock(model_engine(b->model));
+        slot->fetched = keep_read(b->model, b->pool, bytes.text, bytes.length, length, &slot->table);
+        engine_unlock(model_engine(b->model));
+    }
+    strbuf_fini(&bytes);
+}
+
+static void keep_slot(struct batch *b, struct slot *slot)
+{
+    struct strbuf bytes = {0};
+    int64_t length = b->options->keep && !slot->fetched ? kept_length(b, slot->request) : 0;
+    if (length <= 0 || slot->table.length < length)
+        return;
+    engine_lock(model_engine(b->model));
+    bool good = keep_write(b->model, b->pool, &slot->table, length, &bytes);
+    engine_unlock(model_engine(b->model));
+    if (good)
+        b->options->keep(b->options->user, slot->request, bytes.text, bytes.length);
+    strbuf_fini(&bytes);
+}
+
 static ll_status start_slot(struct batch *b, struct slot *slot, ll_error *error)
 {
     const struct batch_request *request = &b->requests[b->next];
@@ -153,6 +194,9 @@ static ll_status start_slot(struct batch *b, struct slot *slot, ll_error *error)
             return error_nomem(error, "batch", request->count * sizeof(ll_token));
     struct sampler_place place = {model_tokenizer(b->model), b->vocabulary, b->options->context};
     LL_TRY(sampler_open(&b->options->sampling, &place, &slot->sampler, error));
+    fetch_slot(b, slot);
+    if (slot->fetched)
+        return LL_OK;
     engine_lock(model_engine(b->model));
     ll_status status =
         block_table_share(b->pool, &b->prefix, (int64_t)b->options->shared, &slot->table, error);
@@ -312,6 +356,8 @@ static ll_status run_step(struct batch *b, bool *ret_idle, ll_error *error)
     for (size_t i = 0; i < count; i++)
         if (parts[i].outputs != STEP_NO_OUTPUT) {
             struct slot *slot = owners[i];
+            if (slot->generated == 0)
+                keep_slot(b, slot);
             if (!plain)
                 picked[output] = sampler_pick(slot->sampler, b->logits + output * b->vocabulary,
                                               slot->tokens.ids, slot->tokens.count);

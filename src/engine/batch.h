@@ -11,12 +11,14 @@
 #ifndef ENGINE_BATCH_H
 #define ENGINE_BATCH_H
 
+#include "base/strbuf.h"
 #include "longleaf.h"
 
 struct batch_request {
     const ll_token *tokens; /* the whole prompt */
     size_t count;
     size_t max_tokens; /* of output */
+    size_t kept;       /* leading tokens whose keys and values fetch and keep are about; 0: none. < count */
 };
 
 struct batch_output {
@@ -38,6 +40,11 @@ struct batch_options {
     ll_flow (*on_token)(void *user, size_t request, const ll_token *tokens, size_t count);
     /* After each step, with the tokens computed in it. May be NULL. */
     void (*on_step)(void *user, size_t tokens);
+    /* Bytes that an earlier keep gave for these `kept` tokens of this model and KV type; false: there are
+     * none. keep takes them once the prompt is computed. Both may be NULL. What is fetched changes nothing
+     * but the time: bytes that do not fit are computed anew. */
+    bool (*fetch)(void *user, size_t request, struct strbuf *out);
+    void (*keep)(void *user, size_t request, const char *bytes, size_t length);
     /* When request i is finished: its output is in outputs[i]. May be NULL. */
     void (*on_done)(void *user, size_t request);
     void *user;

@@ -57,7 +57,7 @@ static double run(ll_model *model, const ll_token *tokens, size_t answer, size_t
     options.sampling.temperature = 0;
     options.sampling.ignore_end = true;
     for (size_t i = 0; i < WINDOWS; i++)
-        requests[i] = (struct batch_request){tokens + i * WINDOW, WINDOW, answer};
+        requests[i] = (struct batch_request){tokens + i * WINDOW, WINDOW, answer, 0};
     double began = clock_seconds();
     if (batch_run(model, &options, requests, WINDOWS, NULL, outputs, &error) != LL_OK)
         fail("batch", &error);

@@ -376,10 +376,55 @@ static void an_edited_sentence_costs_two_windows_and_what_stands_above(void **st
     }
 }
 
+static bool find_window(struct journal *journal, uint32_t number, struct strbuf *out)
+{
+    unsigned char key[JOURNAL_KEY];
+    bool found = false;
+    ll_error error = {0};
+    number_key(number, key);
+    strbuf_clear(out);
+    if (journal_find_window(journal, key, out, &found, &error) != LL_OK)
+        fail_msg("%s", error.text);
+    return found;
+}
+
+static void windows_are_kept_within_half_of_the_limit_and_go_before_answers(void **state)
+{
+    (void)state;
+    enum { WINDOWS = 30, BYTES = 100000 };
+    struct journal *journal = open_journal(2000000);
+    struct strbuf bytes = {0}, found = {0};
+    ll_error error = {0};
+    ll_journal_info info = {0};
+    for (size_t i = 0; i < BYTES; i++)
+        strbuf_putc(&bytes, (char)unit_below(256));
+    store(journal, 7000, 50);
+    for (uint32_t i = 0; i < WINDOWS; i++) {
+        unsigned char key[JOURNAL_KEY];
+        number_key(9000 + i, key);
+        assert_int_equal(journal_store_window(journal, key, bytes.text, bytes.length, &error), LL_OK);
+    }
+    assert_true(find_window(journal, 9000 + WINDOWS - 1, &found));
+    assert_int_equal(found.length, bytes.length);
+    assert_memory_equal(found.text, bytes.text, bytes.length);
+    assert_false(find_window(journal, 9000, &found));
+    journal_close(journal);
+    assert_int_equal(ll_journal_get_info(path, &info, &error), LL_OK);
+    assert_true(info.windows == 10 && info.answers >= 1);
+    uint64_t answers = info.answers;
+    assert_int_equal(ll_journal_prune(path, 300000, &error), LL_OK);
+    assert_int_equal(ll_journal_get_info(path, &info, &error), LL_OK);
+    assert_true(info.windows < 10 && info.answers == answers && info.bytes <= 300000);
+    strbuf_fini(&bytes);
+    strbuf_fini(&found);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(answers_come_back_as_they_were_stored, make_folder, drop_folder),
+        cmocka_unit_test_setup_teardown(windows_are_kept_within_half_of_the_limit_and_go_before_answers,
+                                        make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(the_file_is_for_its_user_only, make_folder, drop_folder),
         cmocka_unit_test(every_setting_makes_another_key),
         cmocka_unit_test_setup_teardown(two_processes_may_use_one_file, make_folder, drop_folder),

@@ -18,7 +18,7 @@ static void make_prompts(const ll_model *model, struct prompts *p)
         size_t count = SHARED + 1 + unit_below(200);
         tiny_tokens(model, p->tokens[i], count);
         memcpy(p->tokens[i], p->tokens[0], SHARED * sizeof(ll_token));
-        p->requests[i] = (struct batch_request){p->tokens[i], count, 1 + unit_below(40)};
+        p->requests[i] = (struct batch_request){p->tokens[i], count, 1 + unit_below(40), 0};
     }
 }
 
@@ -214,7 +214,7 @@ static void requests_that_fill_the_context_to_the_last_token_all_finish(void **s
             size_t count = 151 + unit_below(options.context - 151);
             tiny_tokens(model, p.tokens[i], count);
             memcpy(p.tokens[i], p.tokens[0], shared[round] * sizeof(ll_token));
-            p.requests[i] = (struct batch_request){p.tokens[i], count, options.context - count};
+            p.requests[i] = (struct batch_request){p.tokens[i], count, options.context - count, 0};
         }
         run(model, &options, &p, outputs);
         run(model, &one, &p, alone);
@@ -230,10 +230,86 @@ static void requests_that_fill_the_context_to_the_last_token_all_finish(void **s
     ll_engine_close(engine);
 }
 
+struct kept {
+    struct strbuf bytes[REQUESTS];
+    size_t computed, fetched, stored;
+};
+
+static bool fetch(void *user, size_t request, struct strbuf *out)
+{
+    struct kept *k = user;
+    if (!k->bytes[request].length)
+        return false;
+    k->fetched++;
+    strbuf_append(out, k->bytes[request].text, k->bytes[request].length);
+    return true;
+}
+
+static void keep(void *user, size_t request, const char *bytes, size_t length)
+{
+    struct kept *k = user;
+    k->stored++;
+    strbuf_clear(&k->bytes[request]);
+    strbuf_append(&k->bytes[request], bytes, length);
+}
+
+static void count_tokens(void *user, size_t tokens)
+{
+    struct kept *k = user;
+    k->computed += tokens;
+}
+
+/* Three times: keeping, fetching, and fetching what was damaged meanwhile. */
+static void what_is_kept_is_not_computed_again_and_changes_no_token(void **state)
+{
+    (void)state;
+    ll_engine *engine = tiny_engine("cpu");
+    for (int m = 0; m < TINY_COUNT; m++) {
+        ll_model *model = tiny_model(engine, tiny_names[m]);
+        struct prompts p;
+        struct kept kept = {.computed = 0};
+        struct batch_output plain[REQUESTS];
+        struct batch_options options = options_for(4);
+        make_prompts(model, &p);
+        run(model, &options, &p, plain);
+        for (size_t i = 0; i < REQUESTS; i++)
+            p.requests[i].kept = p.requests[i].count - 1 - unit_below((uint32_t)p.requests[i].count - SHARED - 1);
+        options.fetch = fetch;
+        options.keep = keep;
+        options.on_step = count_tokens;
+        options.user = &kept;
+        size_t first = 0;
+        for (int round = 0; round < 3; round++) {
+            struct batch_output outputs[REQUESTS];
+            kept.computed = kept.fetched = kept.stored = 0;
+            run(model, &options, &p, outputs);
+            for (size_t i = 0; i < REQUESTS; i++) {
+                assert_int_equal(plain[i].count, outputs[i].count);
+                assert_memory_equal(plain[i].tokens, outputs[i].tokens, plain[i].count * sizeof(ll_token));
+            }
+            batch_outputs_free(outputs, REQUESTS);
+            first = round == 0 ? kept.computed : first;
+            if (round == 0 && !kept.stored) /* a model that lets go of keys cannot keep them */
+                break;
+            assert_true(round == 0 || kept.fetched > 0);
+            assert_true(round == 1 ? kept.computed < first : kept.computed == first);
+            for (size_t i = 0; round == 1 && i < REQUESTS; i++)
+                if (kept.bytes[i].length)
+                    kept.bytes[i].text[unit_below((uint32_t)kept.bytes[i].length)] ^= 1;
+        }
+        for (size_t i = 0; i < REQUESTS; i++)
+            strbuf_fini(&kept.bytes[i]);
+        batch_outputs_free(plain, REQUESTS);
+        ll_model_close(model);
+    }
+    ll_engine_close(engine);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_request_gives_the_same_tokens_alone_or_among_others),
+        cmocka_unit_test(what_is_kept_is_not_computed_again_and_changes_no_token),
         cmocka_unit_test(a_batch_equals_sessions_run_one_by_one),
         cmocka_unit_test(a_guard_ends_only_its_own_request_and_each_is_reported_once),
         cmocka_unit_test(a_cancelled_batch_keeps_the_outputs_that_were_finished),

@@ -242,7 +242,7 @@ static void windows_side_by_side_take_what_was_predicted(void **state)
         for (size_t i = 0; i < width; i++) {
             tiny_tokens(model, tokens[i], CONTEXT);
             memcpy(tokens[i], tokens[0], SHARED * sizeof **tokens);
-            requests[i] = (struct batch_request){tokens[i], CONTEXT - ANSWER, ANSWER};
+            requests[i] = (struct batch_request){tokens[i], CONTEXT - ANSWER, ANSWER, 0};
         }
         struct batch_options options = {
             .context = CONTEXT, .shared = SHARED, .width = width, .cache_type = cache_types[round % 3]};

@@ -84,7 +84,7 @@ static void make_job(const ll_model *model, struct job *job)
     *job = (struct job){0};
     for (size_t i = 0; i < REQUESTS; i++) {
         tiny_tokens(model, job->tokens[i], TOKENS);
-        job->requests[i] = (struct batch_request){job->tokens[i], 50 + unit_below(TOKENS - 50), 20};
+        job->requests[i] = (struct batch_request){job->tokens[i], 50 + unit_below(TOKENS - 50), 20, 0};
     }
 }
 

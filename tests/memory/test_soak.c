@@ -45,7 +45,7 @@ static void read_windows(struct soak *soak)
         .context = CONTEXT, .width = 1 + unit_below(4), .shared = 20, .cache_type = LL_F16};
     ll_sampling_init(&options.sampling);
     for (size_t i = 0; i < REQUESTS; i++)
-        requests[i] = (struct batch_request){soak->tokens, 30 + unit_below(200), unit_below(8)};
+        requests[i] = (struct batch_request){soak->tokens, 30 + unit_below(200), unit_below(8), 0};
     assert_int_equal(batch_run(soak->model, &options, requests, REQUESTS, NULL, outputs, NULL), LL_OK);
     batch_outputs_free(outputs, REQUESTS);
 }
