@@ -242,7 +242,7 @@ static void other_files_are_refused_and_left_alone(void **state)
 
 static void waiting_for_a_locked_file_ends_when_the_run_is_cancelled(void **state)
 {
-    static const struct database_schema any = {"the document cache", 0x4C4C4A4E, NULL, 1};
+    static const struct database_schema any = {"the document cache", 0x4C4C4A4E, NULL, 2};
     struct database_options options = {.schema = &any};
     struct database *holder = NULL;
     struct journal *journal = NULL;

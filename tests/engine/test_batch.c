@@ -273,7 +273,7 @@ static void what_is_kept_is_not_computed_again_and_changes_no_token(void **state
         make_prompts(model, &p);
         run(model, &options, &p, plain);
         for (size_t i = 0; i < REQUESTS; i++)
-            p.requests[i].kept = p.requests[i].count - 1 - unit_below((uint32_t)p.requests[i].count - SHARED - 1);
+            p.requests[i].kept = p.requests[i].count - 1 - unit_below((uint32_t)p.requests[i].count - SHARED);
         options.fetch = fetch;
         options.keep = keep;
         options.on_step = count_tokens;
