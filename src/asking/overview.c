@@ -139,7 +139,8 @@ static bool holds_by_name(const char *text, size_t length)
 
 static bool names_author(const char *text, size_t length)
 {
-    static const char *const fields[] = {"author:", "authors:", "from:", "written by:", "by:", "signed:", NULL};
+    static const char *const fields[] = {"author:",     "authors:", "from:",
+                                         "written by:", "by:",      "signed:", NULL};
     while (length && strchr(" *_#%>", *text)) {
         text++;
         length--;
@@ -214,5 +215,6 @@ ll_status overview_make(const struct ll_document *document, enum overview_kind k
     answer->found = answer->quote_count > 0;
     if (!answer->found)
         strbuf_puts(&answer->text, "Not in the document.");
-    return answer->text.failed || answer->reason.failed ? error_nomem(error, "ask", answer->text.length) : LL_OK;
+    bool failed = answer->text.failed || answer->reason.failed;
+    return failed ? error_nomem(error, "ask", answer->text.length) : LL_OK;
 }

@@ -153,7 +153,8 @@ static const struct option_row rows[OPTION_COUNT] = {
     [OPTION_NO_CACHE] = {"no-cache", 0, FLAG, ANYWHERE, SUM | ASK,
                          "neither use nor keep earlier answers of the model"},
     [OPTION_CACHE_LIMIT] = {"cache-limit", 0, COUNT_OF("256M", 1, 1e15), ANYWHERE, SUM | ASK | CACHE,
-                            "bytes that answers and windows read may take on the disk; the longest unused go first"},
+                            "bytes that answers and windows read may take on the disk; "
+                            "the longest unused go first"},
     [OPTION_NO_LOG] = {"no-log", 0, FLAG, ANYWHERE, COMPUTES, "keep nothing of this run in the run log"},
     [OPTION_PLAN] = {"plan", 0, FLAG, LINE_ONLY, SUM, "say what would be computed, and stop"},
     [OPTION_TRACE] = {"trace", 0, FLAG, LINE_ONLY, SUM | ASK,

@@ -334,7 +334,8 @@ ll_status journal_store_window(struct journal *j, const unsigned char key[JOURNA
     if (length > most)
         return LL_OK;
     LL_TRY(drop_windows(j->database, most - length, error));
-    LL_TRY(statement_open(j->database, "INSERT OR REPLACE INTO window VALUES (?1, ?2, ?3, ?4)", &store, error));
+    LL_TRY(statement_open(j->database, "INSERT OR REPLACE INTO window VALUES (?1, ?2, ?3, ?4)", &store,
+                          error));
     statement_bind_bytes(store, 1, key, JOURNAL_KEY);
     statement_bind_integer(store, 2, (int64_t)length);
     statement_bind_integer(store, 3, now());

@@ -176,8 +176,8 @@ static void a_cell_is_answered_with_the_heading_of_its_column(void **state)
         for (size_t r = 0; r < 5; r++) {
             for (size_t c = 0; c < 3; c++)
                 figures[r][c] = 3000 + unit_below(90000);
-            strbuf_printf(&text, bars ? "| %s | %u | %u | %u |\n" : "%s\t%u\t%u\t%u\n", towns[r], figures[r][0],
-                          figures[r][1], figures[r][2]);
+            strbuf_printf(&text, bars ? "| %s | %u | %u | %u |\n" : "%s\t%u\t%u\t%u\n", towns[r],
+                          figures[r][0], figures[r][1], figures[r][2]);
         }
         strbuf_printf(&question, "How many visitors did %s have in %u?", towns[row], 2021 + (unsigned)column);
         strbuf_printf(&wanted, "%s, %u: %u", towns[row], 2021 + (unsigned)column, figures[row][column]);
