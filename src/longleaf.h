@@ -692,7 +692,7 @@ typedef struct ll_ask_options {
 
 typedef struct ll_answer_info {
     bool found;         /* false: not in the document; the text says so */
-    bool generated;     /* the text is the model's own; else the first quote, or the cell asked for of its row */
+    bool generated;     /* the text is the model's own; else the first quote, or the cell asked for */
     const char *reason; /* how it was decided, one sentence */
     size_t passages, asked; /* windows the document has for this; of those, put before the model */
 } ll_answer_info;

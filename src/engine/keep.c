@@ -1,4 +1,4 @@
-/* Keys and values of a prompt's beginning as bytes, so that another prompt that begins so need not compute it.
+/* Keys and values of a prompt's beginning as bytes, for another prompt that begins so.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "engine/keep.h"
 
@@ -77,6 +77,6 @@ bool keep_read(ll_model *model, struct block_pool *pool, const char *bytes, size
         !snapshot_bytes(pool, layers, length, blocks_tokens(pool), &needed) || needed != header.bytes ||
         needed != reading.left || header.hash != hash_bytes(reading.bytes, reading.left, header.length))
         return false;
-    return snapshot_read(engine_backend(model_engine(model)), pool, layers, length, blocks_tokens(pool), table,
-                         get, &reading, &ignored) == LL_OK;
+    return snapshot_read(engine_backend(model_engine(model)), pool, layers, length, blocks_tokens(pool),
+                         table, get, &reading, &ignored) == LL_OK;
 }

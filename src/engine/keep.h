@@ -1,4 +1,4 @@
-/* Keys and values of a prompt's beginning as bytes, so that another prompt that begins so need not compute it.
+/* Keys and values of a prompt's beginning as bytes, for another prompt that begins so.
  * SPDX-License-Identifier: Apache-2.0
  *
  * The bytes belong to one model with one KV type; whoever keeps them keeps that apart. What comes back from
