@@ -2,7 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "jupyter_kernel/question.h"
 
+#include <errno.h>
 #include <string.h>
+
+enum { AGAIN_MS = 50, MOST_TRIES = 1200 }; /* a minute */
 
 /* Takes what is there; true: it is an answer. Answers to earlier questions are told by their parent. */
 static bool take_reply(struct question *question, const char *id, struct text *ret)
@@ -33,6 +36,23 @@ static void drain(struct question *question)
         frames_fini(&frames);
 }
 
+/* A client's channels connect one after the other, and the first may ask before the last is there. */
+static bool deliver(struct question *question, const struct message *request,
+                    const struct outgoing *outgoing)
+{
+    for (int i = 0; i < MOST_TRIES; i++) {
+        if (socket_send_outgoing(question->socket, request->identities, request->identity_count, outgoing))
+            return true;
+        zmq_pollitem_t stop = {.fd = question->interrupt->wake, .events = ZMQ_POLLIN};
+        if (errno != EHOSTUNREACH)
+            return false;
+        sockets_poll(&stop, 1, AGAIN_MS);
+        if (stop.revents)
+            return false;
+    }
+    return false;
+}
+
 static bool send_request(struct question *question, const struct message *request, const char *prompt,
                          struct text *ret_id)
 {
@@ -46,7 +66,7 @@ static bool send_request(struct question *question, const struct message *reques
     const char *id = json_get_string(header, "msg_id", NULL);
     text_puts(ret_id, id ? id : "");
     json_decref(header);
-    ok = socket_send_outgoing(question->socket, request->identities, request->identity_count, &outgoing);
+    ok = deliver(question, request, &outgoing);
     outgoing_fini(&outgoing);
     return ok;
 }

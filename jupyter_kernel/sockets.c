@@ -42,6 +42,9 @@ static bool prepare(void *socket, enum port port, const struct connection *conne
     /* A client that comes back with its old identity takes the place of what is left of the old one. */
     if (port == PORT_SHELL || port == PORT_STDIN || port == PORT_CONTROL)
         ok = ok && set_number(socket, ZMQ_ROUTER_HANDOVER, 1);
+    /* A question is not lost on a client that is about to connect: see question.c. */
+    if (port == PORT_STDIN)
+        ok = ok && set_number(socket, ZMQ_ROUTER_MANDATORY, 1);
     /* Every subscription is heard of, not only the first, so that each is welcomed. */
     if (port == PORT_IOPUB)
         ok = ok && set_number(socket, ZMQ_XPUB_VERBOSE, 1);

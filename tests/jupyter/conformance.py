@@ -665,6 +665,20 @@ def questions_go_to_the_asker_and_an_interrupt_ends_them():
         same(c.run("%reset -f")[0]["status"], "ok")
 
 
+@case
+def a_question_waits_for_a_client_whose_channel_comes_late():
+    with kernel() as k:
+        c = k.client()
+        c.run("%params max_tokens=3 gauge=off\nhello")
+        c.stdin.close()
+        header = c.start("%reset", allow_stdin=True)
+        assert not c.shell.poll(300)
+        c.stdin = k.socket(zmq.DEALER, "stdin_port", c.shell.getsockopt(zmq.IDENTITY))
+        question = c.receive(c.stdin)
+        c.send("input_reply", {"status": "ok", "value": "y"}, c.stdin, question["header"])
+        same(c.reply(header)["content"]["status"], "ok")
+
+
 # ---- words about cells ----
 
 @case
