@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "console/files.h"
 #include "console/human.h"
 #include "jupyter_kernel/curve.h"
 #include "jupyter_kernel/digest.h"
@@ -33,24 +34,36 @@ static json_t *document_json(const struct talk_document *document)
     return row;
 }
 
+static void say_attached(const struct talk_document *document, struct text *line)
+{
+    text_printf(line, "%s%s is attached: ", line->length ? "\n" : "", document->path);
+    describe(document->document, line);
+    for (size_t i = 0; i < ll_document_note_count(document->document); i++)
+        text_printf(line, "; %s", ll_document_note(document->document, i));
+}
+
 bool magic_load(struct turn *turn, const struct call *call, json_t **ret)
 {
     struct text line = {0};
+    struct files files;
     if (!call->argument_length) {
         output_fail(turn->output, FAIL_USAGE, "%%load needs the name of a file after it");
         return false;
     }
-    if (!talk_attach(turn, call->argument))
-        return false;
-    const struct talk_document *document = &turn->talk->documents[turn->talk->document_count - 1];
-    text_printf(&line, "%s is attached: ", document->path);
-    describe(document->document, &line);
-    for (size_t i = 0; i < ll_document_note_count(document->document); i++)
-        text_printf(&line, "; %s", ll_document_note(document->document, i));
-    *ret = bundle_line("%s", text_string(&line));
-    json_put(*ret, "application/json", document_json(document));
+    bool ok = files_read(&files, call->argument);
+    if (!ok)
+        output_fail(turn->output, FAIL_USAGE, "no memory for the names of files");
+    for (size_t i = 0; ok && i < files.count; i++)
+        if ((ok = talk_attach(turn, files.paths[i])))
+            say_attached(&turn->talk->documents[turn->talk->document_count - 1], &line);
+    if (ok) {
+        *ret = bundle_line("%s", text_string(&line));
+        json_put(*ret, "application/json",
+                 document_json(&turn->talk->documents[turn->talk->document_count - 1]));
+    }
+    files_fini(&files);
     text_fini(&line);
-    return true;
+    return ok;
 }
 
 bool magic_docs(struct turn *turn, const struct call *call, json_t **ret)

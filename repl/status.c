@@ -57,6 +57,10 @@ static void add_cache(struct parts *parts, const ll_session_stats *stats)
     double share = stats->cache_capacity ? (double)stats->position / (double)stats->cache_capacity : 0;
     text_printf(next_part(parts), "context %s/%s %s", human_count(stats->position).text,
                 human_count(stats->cache_capacity).text, human_share(share).text);
+}
+
+static void add_reuse(struct parts *parts, const ll_session_stats *stats)
+{
     if (stats->reused)
         text_printf(next_part(parts), "%s reused", human_count(stats->reused).text);
 }
@@ -75,8 +79,21 @@ static void add_memory(struct parts *parts, const struct status *status, const l
     text_printf(next_part(parts), "%s %s/%s", status->talk->on_device ? "VRAM" : "RAM",
                 human_bytes(memory->weights + memory->cache + memory->scratch).text,
                 human_bytes(memory->total).text);
-    text_printf(next_part(parts), "weights %s, cache %s, scratch %s", human_bytes(memory->weights).text,
-                human_bytes(memory->cache).text, human_bytes(memory->scratch).text);
+}
+
+static void add_components(struct parts *parts, const ll_memory *memory, const ll_session_stats *stats)
+{
+    text_printf(next_part(parts), "weights %s, cache %s in %s, scratch %s", human_bytes(memory->weights).text,
+                human_bytes(memory->cache).text, human_things(stats->cache_blocks, "block").text,
+                human_bytes(memory->scratch).text);
+}
+
+/* Narrow terminals show how full the context is rather than which model is at rest. */
+static size_t first_part(const struct parts *parts, const struct status *status, size_t columns)
+{
+    size_t name = text_columns(text_string(&parts->text[0]));
+    size_t context = text_columns(text_string(&parts->text[1]));
+    return !status->waiting && !status->busy && name + 3 + context > columns ? 1 : 0;
 }
 
 void status_line(const struct status *status, size_t columns, struct text *out)
@@ -93,13 +110,15 @@ void status_line(const struct status *status, size_t columns, struct text *out)
     add_cache(&parts, &stats);
     add_memory(&parts, status, &memory);
     add_sight(&parts, status->talk, &stats);
+    add_reuse(&parts, &stats);
+    add_components(&parts, &memory, &stats);
     text_puts(out, status->styled ? "\033[2m" : "");
-    size_t used = 0;
-    for (size_t i = 0; i < parts.count; i++) {
-        size_t width = text_columns(text_string(&parts.text[i])) + (i ? 3 : 0);
+    size_t used = 0, first = first_part(&parts, status, columns);
+    for (size_t i = first; i < parts.count; i++) {
+        size_t width = text_columns(text_string(&parts.text[i])) + (i > first ? 3 : 0);
         if (used + width > columns)
             break;
-        text_printf(out, "%s%s", i ? gap : "", text_string(&parts.text[i]));
+        text_printf(out, "%s%s", i > first ? gap : "", text_string(&parts.text[i]));
         used += width;
     }
     text_puts(out, status->styled ? "\033[0m" : "");

@@ -89,7 +89,8 @@ static int attach(struct talk *talk, struct talk_document *document, const char 
     if (document->fits)
         say_aside("%s is attached: %s", name, human_things(document->tokens, "token").text);
     else
-        say_note("%s has %s tokens, too many to talk about at once in a context of %s; /sum summarises it",
+        say_note("%s has %s tokens, too many to talk about at once in a context of %s; /ask asks it, /sum "
+                 "summarises it",
                  name, human_count(document->tokens).text, human_count(work_capacity(talk->work)).text);
     return code;
 }

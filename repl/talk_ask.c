@@ -147,6 +147,8 @@ static int answer_tokens(struct talk *talk, const ll_token *tokens, size_t count
         if (whole.failed || !conversation_add(&talk->conversation, "assistant", text_string(&whole),
                                               whole.length, 0, partial))
             code = no_memory();
+        else if (*before && !answer.text.length && answer.finish == LL_FINISH_END)
+            say_aside("[the answer had come to its end: the model adds nothing to it]");
         else
             say_finish(talk, &answer);
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "console/escape.h"
+#include "console/files.h"
 #include "console/human.h"
 #include "console/parameter.h"
 #include "repl/say.h"
@@ -42,7 +43,18 @@ static int unknown_command(const char *line, size_t length, const char *near)
 
 static int do_load(struct talk *talk, const struct argument *argument)
 {
-    return talk_attach(talk, argument->text);
+    struct files files;
+    int code = LEAVE_OK;
+    if (!files_read(&files, argument->text)) {
+        say_error("no memory for the names of files");
+        code = LEAVE_MEMORY;
+    }
+    for (size_t i = 0; i < files.count && code < LEAVE_HUNG_UP; i++) {
+        int each = talk_attach(talk, files.paths[i]);
+        code = each ? each : code;
+    }
+    files_fini(&files);
+    return code;
 }
 
 static int do_docs(struct talk *talk, const struct argument *argument)
@@ -73,6 +85,14 @@ static int do_cite(struct talk *talk, const struct argument *argument)
 
 /* ---- settings ---- */
 
+static void say_parameter(const struct talk *talk, const char *name)
+{
+    enum option option = parameter_find(name, strcspn(name, " \t="));
+    const char *value = option == OPTION_COUNT ? NULL : talk->program->settings.values[option].text;
+    if (value)
+        say_aside("%s is %s from the next answer on", option_row(option)->name, value);
+}
+
 static int do_params(struct talk *talk, const struct argument *argument)
 {
     struct text problem = {0};
@@ -81,6 +101,8 @@ static int do_params(struct talk *talk, const struct argument *argument)
     bool ok = parameter_set(&talk->program->settings, argument->text, argument->length, &problem);
     if (!ok)
         say_error("%s; /params lists them all", text_string(&problem));
+    else
+        say_parameter(talk, argument->text);
     text_fini(&problem);
     return ok ? LEAVE_OK : LEAVE_USAGE;
 }
@@ -344,7 +366,14 @@ int talk_command(struct talk *talk, const char *line, size_t length, bool *ret_q
         return LEAVE_OK;
     }
     struct text copy = {0};
-    text_append(&copy, text, text_length);
+    if (row->shape == SHAPE_FILE || row->shape == SHAPE_MODEL) {
+        struct text typed = {0};
+        text_append(&typed, text, text_length);
+        files_one(text_string(&typed), &copy);
+        text_fini(&typed);
+    } else {
+        text_append(&copy, text, text_length);
+    }
     struct argument argument = {text_string(&copy), copy.length};
     int code = functions[command](talk, &argument);
     text_fini(&copy);

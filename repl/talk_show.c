@@ -75,7 +75,8 @@ int show_documents(const struct talk *talk)
                       human_things(document->tokens, "token").text);
         if (info.pages)
             output_printf(output, ", %s", human_things(info.pages, "page").text);
-        output_puts(output, !document->fits       ? "; too long to talk about at once, /sum summarises it\n"
+        output_puts(output, !document->fits
+                                ? "; too long to talk about at once, /ask asks it, /sum summarises it\n"
                             : talk_given(talk, i) ? "; the model has its text\n"
                                                   : "; goes with the next message\n");
     }

@@ -7,7 +7,8 @@
 #include "console/suggest.h"
 
 static const struct command_row rows[COMMAND_COUNT] = {
-    [COMMAND_LOAD] = {"load", "attach", "FILE", SHAPE_FILE, IN_BOTH, "attach a document",
+    [COMMAND_LOAD] = {"load", "attach", "FILE...", SHAPE_FILES, IN_BOTH, "attach documents",
+                      "Names may hold spaces, be quoted, begin with ~/ and have * in them. "
                       "A document that leaves room for questions is given to the model whole, with the next "
                       "message; a longer one is read in windows by sum."},
     [COMMAND_DOCS] = {"docs", "documents", NULL, SHAPE_NONE, IN_BOTH, "list the documents attached", NULL},

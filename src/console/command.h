@@ -44,7 +44,8 @@ enum command {
 enum command_shape {
     SHAPE_NONE,
     SHAPE_TEXT,
-    SHAPE_FILE, /* one file name, which may hold spaces */
+    SHAPE_FILE,  /* one file name, which may hold spaces */
+    SHAPE_FILES, /* one such, or several: files.h reads them */
     SHAPE_NUMBER,
     SHAPE_PARAMETER, /* NAME VALUE of a sampling parameter */
     SHAPE_MODEL,

@@ -181,6 +181,17 @@ static void offer_export(struct completion *c, const char *argument, size_t leng
     offer(c, &word, 0, "json");
 }
 
+/* False: it is the only one. */
+static bool last_word(struct word *word)
+{
+    size_t blank = word->length;
+    while (blank && word->begin[blank - 1] != ' ')
+        blank--;
+    word->begin += blank;
+    word->length -= blank;
+    return blank > 0;
+}
+
 static const char *const memory_words[] = {"trim", "json", "prometheus"};
 
 static void offer_argument(struct completion *c, enum command_place place, enum command command,
@@ -190,6 +201,13 @@ static void offer_argument(struct completion *c, enum command_place place, enum 
     switch (command_row(command)->shape) {
     case SHAPE_FILE:
         complete_files(c, word.begin, word.length);
+        break;
+    case SHAPE_FILES:
+        complete_files(c, word.begin, word.length);
+        if (!c->count && last_word(&word)) {
+            c->from = (size_t)(word.begin - line);
+            complete_files(c, word.begin, word.length);
+        }
         break;
     case SHAPE_MODEL:
         offer_models(c, &word);

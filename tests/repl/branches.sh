@@ -93,6 +93,15 @@ tap_case $? "/ask asks all documents together, as the verb does"
 printf '%s\n' 'one' '/context' '/undo' '/context' | longleaf chat -n 4 > out 2> err
 grep -q '^0 of 2,048 tokens' out && grep -q ' 0 messages' out
 tap_case $? "after an undo the context is told of as it stands"
+mkdir -p "$HOME/kept"
+cp lamp.txt "$HOME/kept/lamp two.txt"
+printf '%s\n' '/load lamp.txt "keeper.txt"' '/load ~/kept/lamp two.txt' '/load lam*.txt' '/docs' '/load no such file' |
+    longleaf chat > out 2> err
+is "$(grep -c '^[^:]*\(lamp\|keeper\)[^:]*: text, ' out)" 4 "several files are attached at once, by quotes, patterns and ~"
+holds err 'no such file: No such file' "and a name that is none is said whole"
+printf '%s\n' '/load lamp.txt' '/params temp 0.5' '/params' | longleaf chat > out 2> err
+grep -q '^temp  *0.5 ' out
+tap_case $? "a parameter changed is listed so"
 printf '%s\n' 'one' '/mark here' '/mark' '/dash' | talk
 holds out 'here: after 2 messages' "marks are listed"
 holds out 'longleaf chat, process' "where there is no screen /dash says it in words"
