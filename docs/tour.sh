@@ -5,7 +5,7 @@ set -eu
 longleaf=$1
 folder=$(mktemp -d)
 tmux() { command tmux -S "$folder/tmux" -f /dev/null "$@"; }
-trap 'tmux kill-server 2> /dev/null; rm -rf "$folder"' EXIT
+trap 'tmux kill-server 2> /dev/null || :; rm -rf "$folder"' EXIT
 export XDG_STATE_HOME="$folder" LANG=C.UTF-8 NO_COLOR=1
 cat > "$folder/keeper.txt" <<'END_TEXT'
 The lighthouse at Cape Orrin was lit in 1874. Its keeper, Ada Brandt, carried whale oil up 112 steps every
@@ -22,8 +22,8 @@ screen() # COLUMNS ROWS LINE…: each line is typed, and waited for
         tmux send-keys -l "$line"
         tmux send-keys Enter
         sleep 1
-        turn=0 # the model's name is in the status line while nothing is worked on
-        until tmux capture-pane -p | grep '^SmolLM2' | grep -q '· context\|Q4_1$' || [ $turn -gt 120 ]; do
+        turn=0 # the status line begins so while nothing is worked on
+        until tmux capture-pane -p | grep -q '^SmolLM2.*· context\|^context' || [ $turn -gt 120 ]; do
             turn=$((turn + 1))
             sleep 0.5
         done
@@ -32,8 +32,9 @@ screen() # COLUMNS ROWS LINE…: each line is typed, and waited for
     tmux capture-pane -p | sed 's/ *$//' | awk '$0 == "" { blank++; next } { for (; blank; blank--) print ""; print }'
     printf '```\n'
     tmux kill-server
-    rm -rf "$folder/longleaf" # what a conversation that was cut off leaves
+    # What a conversation that was cut off leaves; it may still be writing that.
     sleep 1
+    until rm -rf "$folder/longleaf" 2> /dev/null; do sleep 0.3; done
 }
 cat <<'END_TEXT'
 # A tour of the terminal
