@@ -214,14 +214,23 @@ static bool open_both(struct turn *turn, struct text *path)
     struct adapter_list adapters;
     ll_model_options options;
     ll_model_options_init(&options);
+    struct text base = {0}, problem = {0};
+    text_puts(&base, text_string(path));
     bool ok = adapters_of(&talk->settings, &adapters);
     if (!ok)
         error.status = LL_NOMEM;
+    if (ok && !adapters_resolve(&base, &adapters, &problem)) {
+        ok = false;
+        error.status = LL_NOT_FOUND;
+        snprintf(error.text, sizeof error.text, "%s", text_string(&problem));
+    }
+    text_fini(&problem);
     options.adapters = adapters.items;
     options.adapter_count = adapters.count;
     gauge_watch(&turn->gauge, engine, talk->session);
-    ok = ok && ll_model_open(engine, text_string(path), &options, &run, &model, &error) == LL_OK;
+    ok = ok && ll_model_open(engine, text_string(&base), &options, &run, &model, &error) == LL_OK;
     adapters_fini(&adapters);
+    text_fini(&base);
     if (!ok)
         output_fail_error(turn->output, FAIL_MODEL, &error);
     ok = ok && open_session(turn, model, &session);

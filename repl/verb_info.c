@@ -193,8 +193,7 @@ static void print_blueprint(struct program *program, const struct work *work)
         ll_weight_type type;
         if (ll_blueprint_get_type(blueprint, i, &type) == LL_OK)
             output_printf(output, "%-13s %zu tensor%s in %s, %s\n", i ? "" : "tensors", type.tensors,
-                          type.tensors == 1 ? "" : "s",
-                          type.name, human_bytes(type.bytes).text);
+                          type.tensors == 1 ? "" : "s", type.name, human_bytes(type.bytes).text);
     }
     for (size_t i = 0; i < count; i++)
         output_printf(output, "%-13s %s with a context of %s tokens\n", i ? "" : "memory",
@@ -354,6 +353,7 @@ static json_t *adapter_json(const char *path, const ll_adapter_info *info)
     json_put_string(object, "name", info->name);
     json_put_string(object, "architecture", info->architecture);
     json_put_string(object, "base", info->base);
+    json_put_string(object, "base_file", info->base_file);
     json_put_number(object, "alpha", info->alpha);
     json_put_count(object, "matrices", info->matrices);
     json_put_count(object, "vectors", info->vectors);
@@ -375,6 +375,9 @@ static void print_adapter(struct output *output, const char *path, const ll_adap
         output_printf(output, "name          %s\n", info->name);
     if (info->base[0])
         output_printf(output, "made for      %s\n", info->base);
+    if (info->base_file[0])
+        output_printf(output, "stands for    itself over %s beside it, wherever a model is named\n",
+                      info->base_file);
     output_printf(output, "changes       %zu matrices, %zu vectors, %s parameters\n", info->matrices,
                   info->vectors, human_count(info->parameters).text);
     if (info->matrices)

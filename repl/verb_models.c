@@ -32,12 +32,25 @@ static uint64_t file_size(const char *folder, const char *name)
     return size;
 }
 
+/* What an adapter goes over; false: the file is none, or does not say. */
+static bool base_of(const char *folder, const char *name, ll_adapter_info *ret)
+{
+    struct text path = {0};
+    text_printf(&path, "%s/%s", folder, name);
+    bool is = ll_adapter_get_info(text_string(&path), ret, NULL) == LL_OK && ret->base_file[0];
+    text_fini(&path);
+    return is;
+}
+
 static json_t *entry_json(const char *folder, const char *name)
 {
     json_t *row = json_object();
     json_put_string(row, "name", name);
     json_put_count(row, "bytes", file_size(folder, name));
     json_put_bool(row, "default", strcmp(name, MODELPATH_DEFAULT) == 0);
+    ll_adapter_info adapter;
+    if (base_of(folder, name, &adapter))
+        json_put_string(row, "over", adapter.base_file);
     return row;
 }
 
@@ -48,11 +61,14 @@ static void print_entries(struct program *program, const char *folder, struct di
     bool json = settings_flag(&program->settings, OPTION_JSON);
     for (int i = 0; i < count; i++) {
         const char *name = entries[i]->d_name;
+        ll_adapter_info adapter;
+        bool over = !json && base_of(folder, name, &adapter);
         if (json)
             json_array_append_new(rows, entry_json(folder, name));
         else
-            output_printf(output, "%-48s %10s%s\n", name, human_bytes(file_size(folder, name)).text,
-                          strcmp(name, MODELPATH_DEFAULT) == 0 ? "  default" : "");
+            output_printf(output, "%-48s %10s%s%s%s\n", name, human_bytes(file_size(folder, name)).text,
+                          strcmp(name, MODELPATH_DEFAULT) == 0 ? "  default" : "", over ? "  over " : "",
+                          over ? adapter.base_file : "");
     }
     if (!json) {
         json_decref(rows);

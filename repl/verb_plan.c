@@ -110,16 +110,24 @@ static int plan_model(struct program *program, struct outlook *outlook, const ch
                                                                              : OUTLOOK_TEXT;
     const char *svg = settings_text(&program->settings, OPTION_SVG);
     int code = find_path(name, &path) ? LEAVE_OK : LEAVE_MODEL;
+    struct adapter_list adapters = {0};
+    struct text problem = {0};
+    bool listed = adapters_of(&program->settings, &adapters);
+    if (!code) {
+        label_path(text_string(&path), &label);
+        if (listed && !adapters_resolve(&path, &adapters, &problem)) {
+            say_error("%s: %s", text_string(&label), text_string(&problem));
+            code = LEAVE_MODEL;
+        }
+    }
+    text_fini(&problem);
     if (!code && ll_blueprint_open(text_string(&path), &blueprint, &error) != LL_OK)
         code = program_fail(program, CONCERN_MODEL, &error);
-    struct adapter_list adapters = {0};
-    bool listed = adapters_of(&program->settings, &adapters);
     if (!code &&
         (!listed || ll_blueprint_add_adapters(blueprint, adapters.items, adapters.count, &error) != LL_OK))
         code = program_fail(program, CONCERN_MODEL, &error);
     adapters_fini(&adapters);
     if (!code) {
-        label_path(text_string(&path), &label);
         outlook->blueprint = blueprint;
         outlook->label = text_string(&label);
         if (!outlook_show(outlook, form, &answer, &error) || answer.failed)

@@ -83,13 +83,24 @@ static int model_open(struct work *work, struct program *program, enum work_dept
         say_error("no memory for the names of adapters");
         return LEAVE_MEMORY;
     }
+    struct text path = {0}, problem = {0};
+    text_puts(&path, text_string(&work->path));
+    if (!adapters_resolve(&path, &adapters, &problem)) {
+        say_error("%s: %s", text_string(&work->label), text_string(&problem));
+        text_fini(&path);
+        text_fini(&problem);
+        adapters_fini(&adapters);
+        meta_list_fini(&meta);
+        return LEAVE_MODEL;
+    }
+    text_fini(&problem);
     options.adapters = adapters.items;
     options.adapter_count = adapters.count;
     ll_run run = program_run(program);
     ll_error error = {0};
     double began = human_clock();
-    ll_status status =
-        ll_model_open(work->engine, text_string(&work->path), &options, &run, &work->model, &error);
+    ll_status status = ll_model_open(work->engine, text_string(&path), &options, &run, &work->model, &error);
+    text_fini(&path);
     adapters_fini(&adapters);
     meta_list_fini(&meta);
     if (status != LL_OK)

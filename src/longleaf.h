@@ -255,6 +255,7 @@ typedef struct ll_model_info {
 
 typedef struct ll_adapter_info {
     char name[128], architecture[64], base[128]; /* "" where the file does not say */
+    char base_file[128]; /* the base's file, which lies beside the adapter */
     double alpha;                 /* 0: not said */
     size_t matrices, vectors;     /* that it changes */
     size_t least_rank, most_rank; /* of the matrices */

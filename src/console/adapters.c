@@ -43,6 +43,51 @@ bool adapters_of(const struct settings *settings, struct adapter_list *ret)
     return true;
 }
 
+static bool put_first(struct adapter_list *adapters, const char *path)
+{
+    ll_adapter *items = realloc(adapters->items, (adapters->count + 1) * sizeof *items);
+    char *kept = strdup(path);
+    if (items)
+        adapters->items = items;
+    if (!items || !kept) {
+        free(kept);
+        return false;
+    }
+    memmove(items + 1, items, adapters->count * sizeof *items);
+    items[0] = (ll_adapter){kept, 1.0f};
+    adapters->count++;
+    return true;
+}
+
+bool adapters_resolve(struct text *path, struct adapter_list *adapters, struct text *problem)
+{
+    ll_adapter_info info;
+    const char *given = text_string(path), *slash = strrchr(given, '/');
+    if (ll_adapter_get_info(given, &info, NULL) != LL_OK)
+        return true;
+    if (!info.base_file[0] || strchr(info.base_file, '/') || info.base_file[0] == '.') {
+        text_puts(problem, "this is an adapter and no model; name its base with -m and it with --adapter");
+        return false;
+    }
+    struct text base = {0};
+    text_printf(&base, "%.*s%s", slash ? (int)(slash - given + 1) : 0, given, info.base_file);
+    bool good = access(text_string(&base), F_OK) == 0;
+    if (!good)
+        text_printf(problem,
+                    "the adapter's base %s is not beside it; put it there, or name it with -m and the "
+                    "adapter with --adapter",
+                    info.base_file);
+    else if (!put_first(adapters, given)) {
+        good = false;
+        text_puts(problem, "no memory for the names of adapters");
+    } else {
+        text_clear(path);
+        text_puts(path, text_string(&base));
+    }
+    text_fini(&base);
+    return good;
+}
+
 void adapters_fini(struct adapter_list *adapters)
 {
     for (size_t i = 0; i < adapters->count; i++)

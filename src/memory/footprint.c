@@ -116,7 +116,7 @@ static void count_cache(const struct model_hparams *h, const struct footprint_re
 {
     uint64_t tokens = pool_tokens(r);
     for (int i = 0; i < h->layers; i++) {
-        bool sliding = h->layer[i].window > 0, alibi = !sliding && h->alibi_max_bias > 0.0f;
+        bool sliding = h->layer[i].window > 0, alibi = !sliding && hparams_alibi(h);
         uint64_t *part = sliding ? &need->cache_sliding : alibi ? &need->cache_alibi : &need->cache_full;
         *part = add(*part, layer_cache(h, i, r, tokens));
         need->sliding_layers += sliding;

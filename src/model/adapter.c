@@ -122,6 +122,7 @@ ll_status adapter_describe(const struct gguf *gguf, ll_adapter_info *ret, ll_err
     copy_text(gguf, "general.name", info.name, sizeof info.name);
     copy_text(gguf, "general.architecture", info.architecture, sizeof info.architecture);
     copy_text(gguf, "general.base_model.0.name", info.base, sizeof info.base);
+    copy_text(gguf, "adapter.base_file", info.base_file, sizeof info.base_file);
     for (size_t i = 0; i < gguf_tensor_count(gguf); i++)
         count_tensor(gguf_tensor_at(gguf, i), &info);
     const struct gguf_value *slopes = gguf_find(gguf, slopes_key);

@@ -7,6 +7,7 @@
  *   - NAME.delta, added to the vector NAME (a norm or a bias), times the scale;
  *   - adapter.alibi.slopes, one number for each head of each layer in order: the model's rotary positions are
  *     turned off and ALiBi with these slopes takes their place; adapter.context_length says how far.
+ * adapter.base_file names the base's file, so that an adapter beside it can stand for both.
  * Nothing of the base is changed or copied. Immutable after loading: any thread. */
 #ifndef MODEL_ADAPTER_H
 #define MODEL_ADAPTER_H

@@ -337,6 +337,27 @@ static void slopes_take_the_place_of_rotary_positions(void **state)
     }
 }
 
+static void the_plan_counts_the_cache_under_slopes_as_that_of_alibi(void **state)
+{
+    (void)state;
+    ll_blueprint *blueprint = NULL;
+    ll_need_options options;
+    ll_need before, after;
+    make_slopes("slopes.gguf", 12, 0.25f);
+    ll_adapter list[1] = {{path_of("slopes.gguf"), 1.0f}};
+    ll_need_options_init(&options);
+    options.context = 128;
+    assert_int_equal(ll_blueprint_open(vector_model("llama-grouped"), &blueprint, NULL), LL_OK);
+    assert_int_equal(ll_blueprint_need(blueprint, &options, &before, NULL), LL_OK);
+    assert_int_equal(before.full_layers, 3);
+    assert_int_equal(ll_blueprint_add_adapters(blueprint, list, 1, NULL), LL_OK);
+    assert_int_equal(ll_blueprint_need(blueprint, &options, &after, NULL), LL_OK);
+    assert_int_equal(after.full_layers, 0);
+    assert_int_equal(after.alibi_layers, 3);
+    assert_int_equal(after.cache_alibi, after.bytes[LL_CACHE]);
+    ll_blueprint_close(blueprint);
+}
+
 /* ---- what does not fit ---- */
 
 static void expect_refused(ll_engine *engine, const char *name, float scale, const char *fragment)
@@ -439,6 +460,7 @@ int main(void)
         cmocka_unit_test(an_adapted_model_equals_the_merged_one_in_every_family_and_on_every_path),
         cmocka_unit_test(two_adapters_add_up),
         cmocka_unit_test(slopes_take_the_place_of_rotary_positions),
+        cmocka_unit_test(the_plan_counts_the_cache_under_slopes_as_that_of_alibi),
         cmocka_unit_test(what_does_not_fit_is_refused_by_file_and_tensor),
         cmocka_unit_test(memory_identity_and_snapshots_know_the_adapter),
     };

@@ -23,6 +23,15 @@ class EngineOptions(c.Structure):
                 ("memory", c.c_uint64)]
 
 
+class Adapter(c.Structure):
+    _fields_ = [("path", c.c_char_p), ("scale", c.c_float)]
+
+
+class ModelOptions(c.Structure):
+    _fields_ = [("size", size_t), ("metadata_only", c.c_bool), ("set_meta", pointer), ("set_meta_count", size_t),
+                ("adapters", pointer), ("adapter_count", size_t)]
+
+
 class SessionOptions(c.Structure):
     _fields_ = [("size", size_t), ("context", size_t), ("cache_type", c.c_int)]
 
@@ -96,10 +105,11 @@ class Engine:
 
 
 class Model:
-    def __init__(self, engine, path):
+    def __init__(self, engine, path, options=None):
         self.engine, self.library = engine, engine.library
         self.handle = pointer()
-        self.library.call("ll_model_open", engine.handle, path.encode(), None, None, c.byref(self.handle))
+        self.library.call("ll_model_open", engine.handle, path.encode(), c.byref(options) if options else None, None,
+                          c.byref(self.handle))
 
     def tokenize(self, text, start):
         raw = text.encode()
@@ -166,6 +176,7 @@ class Session:
 
 
 STRUCTS = {"ll_error": Error, "ll_engine_options": EngineOptions, "ll_session_options": SessionOptions,
+           "ll_adapter": Adapter, "ll_model_options": ModelOptions,
            "ll_sampling": Sampling, "ll_device_info": DeviceInfo}
 
 

@@ -124,7 +124,8 @@ def export(options):
             raise Fault(f"{options.results} was measured on another base")
         proven = max(1, results["proven"])
         evidence = f"one pass within 5 % of fresh windows of {results['window']} up to {proven} tokens"
-    size = write_adapter(options.to, base, student, options.type, proven, evidence)
+    size = write_adapter(options.to, base, student, options.type, proven, evidence,
+                         os.path.basename(options.base_file or ("" if os.path.isdir(options.model) else options.model)))
     say(f"{options.to}: {size:,} bytes, proven up to {proven} tokens")
     return 0
 
@@ -163,6 +164,7 @@ def parser_of():
     p.add_argument("--end", type=int, default=0, help="the id of the end-of-text token (default 0)")
     p.add_argument("--least", type=int, default=200, help="leave shorter documents out (bytes of text)")
     p.add_argument("--most", type=int, default=0, help="stop after so many tokens")
+    p.add_argument("--special", action="store_true", help="control tokens written in the text are such, as in chats")
     p.add_argument("--pack", action="store_true", help="write xz files, for carrying")
     p.add_argument("text", nargs="+", help="files and folders")
     p = verbs.add_parser("train", help="train the adapter; the same command goes on where it was cut")
@@ -177,6 +179,7 @@ def parser_of():
     p.add_argument("--every", type=int, default=50, help="steps between lines of the log")
     p.add_argument("--save-every", type=float, default=120.0, help="seconds between states")
     p.add_argument("--stop-after", type=float, default=0.0, help="save and leave with code 3 after so many seconds")
+    p.add_argument("--stop-steps", type=int, default=0, help="the same after so many steps")
     p.add_argument("--recompute", action="store_true", help="less memory, about a third slower")
     p = verbs.add_parser("evaluate", help="perplexity by position on held-out text")
     common(p)
@@ -187,14 +190,15 @@ def parser_of():
     common(p)
     p.add_argument("--to", required=True)
     p.add_argument("--type", choices=["f32", "f16", "q8_0"], default="q8_0")
+    p.add_argument("--base-file", help="the base's file name beside the adapter (default: that of -m)")
     p.add_argument("--results", help="an evaluation, which says how far one pass is proven")
     p = verbs.add_parser("report", help="a table of several evaluations")
     p.add_argument("results", nargs="+")
     return parser
 
 
-def main():
-    options = parser_of().parse_args()
+def main(arguments=None):
+    options = parser_of().parse_args(arguments)
     if options.verb in ("train", "evaluate") and not options.tokens:
         say("name a folder of tokens with --tokens")
         return 2

@@ -21,8 +21,8 @@ def _put(writer, name, values, kind):
     writer.add_tensor(name, gguf.quants.quantize(values, TYPES[kind]), raw_dtype=TYPES[kind])
 
 
-def write_adapter(path, base, student, kind, proven, evidence):
-    """proven: tokens in one pass that a measurement carries; evidence: which, in words."""
+def write_adapter(path, base, student, kind, proven, evidence, base_file=""):
+    """base_file: the base's name beside the adapter, which lets it be named as a model. proven: tokens in one pass that a measurement carries; evidence: which, in words."""
     writer = gguf.GGUFWriter(path + ".part", "llama")
     writer.add_type("adapter")
     writer.add_string("adapter.type", "lora")
@@ -30,6 +30,8 @@ def write_adapter(path, base, student, kind, proven, evidence):
     writer.add_string("general.base_model.0.name", base.shape.name)
     writer.add_uint32("general.base_model.count", 1)
     writer.add_string("adapter.base_sha256", base.identity)
+    if base_file:
+        writer.add_string("adapter.base_file", base_file)
     writer.add_array("adapter.alibi.slopes", [float(s) for layer in student.table for s in layer])
     writer.add_uint32("adapter.context_length", proven)
     writer.add_string("adapter.alibi.evidence", evidence)

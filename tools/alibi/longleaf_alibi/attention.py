@@ -76,7 +76,7 @@ def blocks(slopes, tokens):
     edge = (i == j).expand_as(full)
 
     def lists(kept):
-        order = kept.to(torch.int32).argsort(-1, descending=True, stable=True)
+        order = torch.argsort(kept.to(torch.int32), dim=-1, descending=True, stable=True)
         return kept.sum(-1).to(torch.int32)[None], order.to(torch.int32)[None]
 
     return BlockMask.from_kv_blocks(*lists(edge), *lists(full), BLOCK_SIZE=BLOCK, mask_mod=_causal,

@@ -66,11 +66,12 @@ def _write_whole(path, data):
     os.replace(path + ".part", path)
 
 
-def tokens_of(program, model, text):
+def tokens_of(program, model, text, special):
     with tempfile.NamedTemporaryFile(suffix=".txt") as file:
         file.write(text)
         file.flush()
-        code, out, said = run_longleaf(program, "tokens", "-m", model, "--ids", "--kind", "text", file.name)
+        code, out, said = run_longleaf(program, "tokens", "-m", model, "--ids", "--kind", "text",
+                                      *(["--special"] if special else []), file.name)
     if code:
         raise Fault(f"longleaf tokens failed: {said}")
     return np.array(out.split(), dtype=np.uint32)
@@ -91,7 +92,7 @@ def prepare(options, say):
             continue
         whole = hashlib.sha256(text).hexdigest()
         text = once(text)
-        ids = tokens_of(options.longleaf, options.model, text)
+        ids = tokens_of(options.longleaf, options.model, text, options.special)
         apart = os.path.realpath(path) in named or (
             options.held_one_in > 0 and int(whole[:8], 16) % options.held_one_in == 0)
         if apart:

@@ -43,7 +43,7 @@ class Trainer:
         self.path = os.path.join(options.out, "state.pt")
         self.at = {"phase": 0, "step": 0, "seconds": 0.0, "tokens": 0}
         self.optimizer = new_optimizer(self.student)
-        self.asked, self.saved = Asked(), time.monotonic()
+        self.asked, self.saved, self.taken = Asked(), time.monotonic(), 0
 
     # ---- state ----
 
@@ -117,7 +117,8 @@ class Trainer:
             if steps % self.options.every == 0 and seen:
                 self.report(phase, losses, mark, self.at["step"], seen)
                 losses, mark, seen = [], time.monotonic(), 0
-            if self.asked.stop or time.monotonic() > self.options.end:
+            self.taken += 1
+            if self.asked.stop or self.taken == self.options.stop_steps or time.monotonic() > self.options.end:
                 return False
             if time.monotonic() - self.saved > self.options.save_every:
                 self.save()
