@@ -1,9 +1,9 @@
 # The ALiBi tool from text to an adapter that the engine runs, on a model of three tiny layers.
 # SPDX-License-Identifier: Apache-2.0
 #
-# LONGLEAF_TORCH_PYTHON names an interpreter that has torch and gguf; else python3.
+# PYTHON_TORCH names an interpreter that has torch and gguf; else python3.
 . "$top_srcdir/tests/tap.sh"
-python=${LONGLEAF_TORCH_PYTHON:-python3}
+python=${PYTHON_TORCH:-python3}
 [ -z "$ll_sanitizers" ] || tap_skip_all "python3 cannot load a sanitized library"
 command -v "$python" > /dev/null || tap_skip_all "$python is not installed"
 "$python" -c 'import torch, gguf, safetensors' 2> /dev/null ||
