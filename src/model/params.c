@@ -74,8 +74,9 @@ static const struct gguf_tensor *find(struct loader *l, enum need need, const ch
     if (!supported) {
         const char *type = dtype_gguf_name(tensor->type_number);
         *status = error_set(l->error, LL_UNSUPPORTED, "model",
-                            "the tensor %s has type %s (%u), which is not supported", name,
-                            type ? type : "unknown", tensor->type_number);
+                            "the tensor %s has type %s (%u), which is not supported%s", name,
+                            type ? type : "unknown", tensor->type_number,
+                            tensor->known ? " on this device; --device cpu runs it" : "");
         return NULL;
     }
     return tensor;
