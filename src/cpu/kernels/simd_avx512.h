@@ -204,6 +204,12 @@ INLINE vi vi_dot(vi acc, const vu *w, const int8_t *a, int steps, int budget)
 /* ---- products along a row: see single.c ---- */
 #define HAS_ROW_DOTS 1
 
+/* 64 bytes, wherever they begin. */
+INLINE vu vu_load_bytes(const uint8_t *p)
+{
+    return (vu)_mm512_loadu_si512(p);
+}
+
 /* 32 bytes at p, then 32 at q. */
 INLINE vu vu_halves(const uint8_t *p, const uint8_t *q)
 {

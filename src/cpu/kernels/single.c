@@ -85,7 +85,7 @@ INLINE vu move_bits(vu v, int bit, int other, int wide, int to)
 
 INLINE vu nibbles_of_64(const uint8_t *p, int high)
 {
-    return low_nibbles(vu_load(p) >> (high ? 4 : 0));
+    return low_nibbles(vu_load_bytes(p) >> (high ? 4 : 0));
 }
 
 INLINE vu pair_of_256(enum dtype dtype, const uint8_t *block, int pair)
