@@ -50,17 +50,21 @@ bool magic_load(struct turn *turn, const struct call *call, json_t **ret)
         output_fail(turn->output, FAIL_USAGE, "%%load needs the name of a file after it");
         return false;
     }
+    json_t *rows = json_array();
     bool ok = files_read(&files, call->argument);
     if (!ok)
         output_fail(turn->output, FAIL_USAGE, "no memory for the names of files");
     for (size_t i = 0; ok && i < files.count; i++)
-        if ((ok = talk_attach(turn, files.paths[i])))
-            say_attached(&turn->talk->documents[turn->talk->document_count - 1], &line);
+        if ((ok = talk_attach(turn, files.paths[i]))) {
+            const struct talk_document *document = &turn->talk->documents[turn->talk->document_count - 1];
+            say_attached(document, &line);
+            json_array_append_new(rows, document_json(document));
+        }
     if (ok) {
         *ret = bundle_line("%s", text_string(&line));
-        json_put(*ret, "application/json",
-                 document_json(&turn->talk->documents[turn->talk->document_count - 1]));
+        json_put(*ret, "application/json", json_incref(files.count == 1 ? json_array_get(rows, 0) : rows));
     }
+    json_decref(rows);
     files_fini(&files);
     text_fini(&line);
     return ok;

@@ -47,6 +47,12 @@ bool magic_reset(struct turn *turn, const struct call *call, json_t **ret)
             output_fail(turn->output, FAIL_INTERRUPT, "stopped; nothing was forgotten");
             return false;
         }
+        if (came == REPLY_UNSENT) {
+            output_fail(turn->output, FAIL_USAGE,
+                        "the question does not reach this client, whose stdin channel is not connected; "
+                        "nothing was forgotten, and %%reset -f does not ask");
+            return false;
+        }
         if (!yes) {
             *ret = state_line(turn->talk, "nothing was forgotten");
             return true;

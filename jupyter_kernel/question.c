@@ -37,47 +37,49 @@ static void drain(struct question *question)
 }
 
 /* A client's channels connect one after the other, and the first may ask before the last is there. */
-static bool deliver(struct question *question, const struct message *request,
-                    const struct outgoing *outgoing)
+static enum reply deliver(struct question *question, const struct message *request,
+                          const struct outgoing *outgoing)
 {
     for (int i = 0; i < MOST_TRIES; i++) {
         if (socket_send_outgoing(question->socket, request->identities, request->identity_count, outgoing))
-            return true;
+            return REPLY_GIVEN;
         zmq_pollitem_t stop = {.fd = question->interrupt->wake, .events = ZMQ_POLLIN};
         if (errno != EHOSTUNREACH)
-            return false;
+            return REPLY_UNSENT;
         sockets_poll(&stop, 1, AGAIN_MS);
         if (stop.revents)
-            return false;
+            return REPLY_STOPPED;
     }
-    return false;
+    return REPLY_UNSENT;
 }
 
-static bool send_request(struct question *question, const struct message *request, const char *prompt,
-                         struct text *ret_id)
+/* REPLY_GIVEN: to the client, the question is. */
+static enum reply send_request(struct question *question, const struct message *request, const char *prompt,
+                               struct text *ret_id)
 {
     struct outgoing outgoing;
     json_t *content = json_pack("{s:s, s:b}", "prompt", prompt, "password", 0);
     bool ok = wire_write(question->wire, "input_request", &request->header, NULL, content, &outgoing);
     json_decref(content);
     if (!ok)
-        return false;
+        return REPLY_UNSENT;
     json_t *header = json_read_object(outgoing.parts[0].bytes, outgoing.parts[0].length);
     const char *id = json_get_string(header, "msg_id", NULL);
     text_puts(ret_id, id ? id : "");
     json_decref(header);
-    ok = deliver(question, request, &outgoing);
+    enum reply sent = deliver(question, request, &outgoing);
     outgoing_fini(&outgoing);
-    return ok;
+    return sent;
 }
 
 enum reply question_ask(struct question *question, const struct message *request, const char *prompt,
                         struct text *ret)
 {
     struct text id = {0};
-    bool given = false, stopped = false;
+    bool given = false;
     drain(question);
-    stopped = !send_request(question, request, prompt, &id);
+    enum reply sent = send_request(question, request, prompt, &id);
+    bool stopped = sent != REPLY_GIVEN;
     while (!given && !stopped) {
         zmq_pollitem_t items[] = {{.socket = question->socket, .events = ZMQ_POLLIN},
                                   {.fd = question->interrupt->wake, .events = ZMQ_POLLIN}};
@@ -86,5 +88,5 @@ enum reply question_ask(struct question *question, const struct message *request
         given = !stopped && take_reply(question, text_string(&id), ret);
     }
     text_fini(&id);
-    return given ? REPLY_GIVEN : REPLY_STOPPED;
+    return given ? REPLY_GIVEN : sent == REPLY_UNSENT ? REPLY_UNSENT : REPLY_STOPPED;
 }

@@ -12,9 +12,10 @@ struct question { /* used by the shell's thread only */
     struct interrupt *interrupt;
 };
 
-enum reply { REPLY_GIVEN, REPLY_STOPPED };
+enum reply { REPLY_GIVEN, REPLY_STOPPED, REPLY_UNSENT };
 
-/* Asks whoever sent the request and waits; an interrupt ends the waiting. */
+/* Asks whoever sent the request and waits; an interrupt ends the waiting. Unsent: for a minute the asker had
+ * no stdin channel that is connected, or there was no memory. */
 enum reply question_ask(struct question *question, const struct message *request, const char *prompt,
                         struct text *ret);
 

@@ -545,6 +545,19 @@ def the_run_log_lists_what_the_notebook_ran_and_draws_it_over_the_prediction():
 
 
 @case
+def several_files_are_attached_by_one_magic_and_all_told_of():
+    with kernel() as k, tempfile.TemporaryDirectory() as folder:
+        c = k.client()
+        paths = [os.path.join(folder, name) for name in ("one.txt", "two b.txt")]
+        for path in paths:
+            with open(path, "w") as file:
+                file.write("The tower is 31 metres high.\n")
+        rows = json_of(c.run(f'%load {paths[0]} "{paths[1]}"'))
+        same([row["path"] for row in rows], paths)
+        same(json_of(c.run(f"%load {paths[0]}"))["path"], paths[0])
+
+
+@case
 def every_magic_that_shows_something_shows_text_markdown_and_json():
     with kernel() as k, tempfile.TemporaryDirectory() as folder:
         c = k.client()
