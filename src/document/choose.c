@@ -26,14 +26,14 @@ static bool add_all(struct claim_list *out, const struct claim_list *claims)
     return true;
 }
 
-/* In document order, which windows and key sentences are already but for claims that were located. */
+/* In document order, which windows and key sentences are already but for claims that were located: those may
+ * rest on the lines before their window, which the window before has sentences of, too. */
 static void order(struct claim_list *claims)
 {
     for (size_t i = 1; i < claims->count; i++) {
         struct claim moved = claims->items[i];
         size_t at = i;
-        while (at > 0 && claims->items[at - 1].window == moved.window &&
-               claims->items[at - 1].first > moved.first) {
+        while (at > 0 && claims->items[at - 1].first > moved.first) {
             claims->items[at] = claims->items[at - 1];
             at--;
         }

@@ -305,6 +305,22 @@ static void a_running_summary_reads_every_window_in_order(void **state)
     drop(&m);
 }
 
+/* A window shows the end of the one before, and the model may write of that. */
+static void sentences_of_neighbouring_windows_stand_in_the_order_of_the_text(void **state)
+{
+    (void)state;
+    size_t seen = 0;
+    for (size_t paragraphs = 8; paragraphs <= 13; paragraphs++)
+        for (size_t words = 60; words <= 140; words += 10) {
+            struct made m = {.toy.answer = copy_first_sentences, .document = make_book(1, paragraphs)};
+            make(&m, SMALL, 4000, LL_METHOD_SELECT, words);
+            check_summary(&m, 0);
+            seen += m.info.windows > 1;
+            drop(&m);
+        }
+    assert_true(seen > 0);
+}
+
 static void random_plans_never_overflow_in_practice(void **state)
 {
     (void)state;
@@ -521,6 +537,7 @@ int main(void)
         cmocka_unit_test(a_long_text_becomes_a_tree_within_its_context),
         cmocka_unit_test(merges_that_do_not_hold_fall_back_to_the_parts),
         cmocka_unit_test(a_running_summary_reads_every_window_in_order),
+        cmocka_unit_test(sentences_of_neighbouring_windows_stand_in_the_order_of_the_text),
         cmocka_unit_test(random_plans_never_overflow_in_practice),
         cmocka_unit_test(without_a_model_key_sentences_are_quoted),
         cmocka_unit_test(key_sentences_are_the_same_every_time),
