@@ -137,6 +137,12 @@ void gguf_writer_i32s(struct gguf_writer *writer, const char *key, const int32_t
     strbuf_append(&writer->values, (const char *)values, count * sizeof *values);
 }
 
+void gguf_writer_bytes(struct gguf_writer *writer, const char *key, const void *bytes, size_t count)
+{
+    put_array(writer, key, GGUF_U8, count);
+    strbuf_append(&writer->values, bytes, count);
+}
+
 static uint64_t aligned(uint64_t bytes)
 {
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;

@@ -22,6 +22,7 @@ void gguf_writer_string(struct gguf_writer *writer, const char *key, struct gguf
 void gguf_writer_bools(struct gguf_writer *writer, const char *key, const bool *values, size_t count);
 void gguf_writer_f32s(struct gguf_writer *writer, const char *key, const float *values, size_t count);
 void gguf_writer_i32s(struct gguf_writer *writer, const char *key, const int32_t *values, size_t count);
+void gguf_writer_bytes(struct gguf_writer *writer, const char *key, const void *bytes, size_t count);
 /* shape fastest first; data (borrowed until the end) is of dtype already. */
 void gguf_writer_tensor(struct gguf_writer *writer, const char *name, enum dtype dtype, int dims,
                         const uint64_t *shape, const void *data);

@@ -47,6 +47,7 @@ void hf_vocabulary_fini(struct hf_vocabulary *v)
     mem_free(v->kinds);
     mem_free(v->scores);
     mem_free(v->made);
+    strbuf_fini(&v->decoded);
     *v = (struct hf_vocabulary){0};
 }
 
@@ -176,7 +177,7 @@ static void put_id(struct gguf_writer *writer, const char *key, int64_t id, cons
 static void write_vocabulary(const struct hf_vocabulary *v, struct gguf_writer *writer)
 {
     bool bos = v->adds_bos >= 0 ? v->adds_bos : v->marks;
-    gguf_writer_text(writer, "tokenizer.ggml.model", v->marks ? "llama" : "gpt2");
+    gguf_writer_text(writer, "tokenizer.ggml.model", v->unigram ? "t5" : v->marks ? "llama" : "gpt2");
     gguf_writer_text(writer, "tokenizer.ggml.pre", v->pre ? v->pre : "default");
     gguf_writer_strings(writer, "tokenizer.ggml.tokens", v->texts, v->count);
     gguf_writer_i32s(writer, "tokenizer.ggml.token_type", v->kinds, v->count);
@@ -192,6 +193,8 @@ static void write_vocabulary(const struct hf_vocabulary *v, struct gguf_writer *
         return;
     gguf_writer_bool(writer, "tokenizer.ggml.add_space_prefix", v->adds_space != 0);
     gguf_writer_bool(writer, "tokenizer.ggml.remove_extra_whitespaces", v->trims_spaces);
+    if (v->table.length > 0)
+        gguf_writer_bytes(writer, "tokenizer.ggml.precompiled_charsmap", v->table.text, v->table.length);
 }
 
 /* ---- the folder ---- */

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "base/strbuf.h"
 #include "formats/gguf_write.h"
 #include "formats/hf_config.h"
 
@@ -26,6 +27,9 @@ struct hf_vocabulary {
     float *scores;           /* [count] of SentencePiece */
     char (*made)[32];        /* names of holes */
     bool marks;              /* SentencePiece; else byte-level BPE */
+    bool unigram;            /* marks: its unigram model; else its BPE */
+    struct gguf_text table;  /* unigram: how characters are changed first, as GGUF files have it */
+    struct strbuf decoded;   /* the table's bytes where the source spells them otherwise */
     const char *pre;         /* name of the pre-tokenizer */
     int64_t bos, eos, unknown, pad;
     int adds_bos, adds_eos, adds_space; /* -1: not said */
@@ -42,6 +46,8 @@ int64_t hf_vocabulary_find(const struct hf_vocabulary *vocabulary, const char *t
 /* The model, merges and rules of a tokenizer.json; the vocabulary borrows from it. */
 ll_status hf_tokenizer_read_json(const json_t *root, struct hf_vocabulary *vocabulary,
                                  struct gguf_writer *writer, ll_error *error);
+/* The same of one whose model is of the type Unigram: its pieces, and the steps before them. */
+ll_status hf_unigram_read_json(const json_t *root, struct hf_vocabulary *vocabulary, ll_error *error);
 /* The name under which GGUF files ask for these rules; NULL: they have none. */
 const char *hf_pretokenizer_name(const json_t *root);
 /* A SentencePiece model's bytes, which the vocabulary borrows. */

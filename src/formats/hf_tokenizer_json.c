@@ -1,4 +1,4 @@
-/* Reads a tokenizer.json: byte-level BPE, or SentencePiece's BPE written as merges.
+/* Reads a tokenizer.json: BPE of bytes, or of SentencePiece as merges; the unigram model is read elsewhere.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
@@ -214,6 +214,24 @@ static void read_template(const json_t *processor, struct hf_vocabulary *v)
         v->bos = hf_vocabulary_find(v, name);
 }
 
+static ll_status unknown_type(const char *type, ll_error *error)
+{
+    char shown[48] = "this one";
+    if (type)
+        utf8_printable(type, strlen(type), shown, sizeof shown);
+    return error_set(error, LL_UNSUPPORTED, where,
+                     "only tokenizers of the kinds BPE and Unigram are supported, not %s", shown);
+}
+
+static ll_status read_unigram(const json_t *root, struct hf_vocabulary *v, ll_error *error)
+{
+    LL_TRY(hf_unigram_read_json(root, v, error));
+    LL_TRY(read_added(root, v, error));
+    v->adds_bos = 0;
+    read_template(json_member(root, "post_processor"), v);
+    return LL_OK;
+}
+
 ll_status hf_tokenizer_read_json(const json_t *root, struct hf_vocabulary *v, struct gguf_writer *writer,
                                  ll_error *error)
 {
@@ -221,13 +239,10 @@ ll_status hf_tokenizer_read_json(const json_t *root, struct hf_vocabulary *v, st
     const char *type = json_member_text(model, "type");
     bool split = false;
     int prefix = 0;
-    if ((type && !is(type, "BPE")) || !json_is_array(merges)) {
-        char shown[48] = "this one";
-        if (type)
-            utf8_printable(type, strlen(type), shown, sizeof shown);
-        return error_set(error, LL_UNSUPPORTED, where,
-                         "only tokenizers of the kind BPE are supported, not %s", shown);
-    }
+    if (is(type, "Unigram") || (!type && json_is_array(json_object_get(model, "vocab"))))
+        return read_unigram(root, v, error);
+    if ((type && !is(type, "BPE")) || !json_is_array(merges))
+        return unknown_type(type, error);
     v->marks = in_steps(json_member(root, "normalizer"), "normalizers", &prefix, &split);
     v->marks |= in_steps(json_member(root, "pre_tokenizer"), "pretokenizers", &prefix, &split);
     v->pre = v->marks ? NULL : hf_pretokenizer_name(root);

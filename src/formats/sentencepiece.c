@@ -1,8 +1,9 @@
 /* Reads a SentencePiece model: the pieces and settings of a protocol buffer that is not trusted.
  * SPDX-License-Identifier: Apache-2.0
  *
- * ModelProto: 1 pieces {1 text, 2 score, 3 kind}, 2 trainer {3 kind of model, 40 … 43 special ids},
- * 3 normaliser {3 a space before the text, 4 runs of spaces become one}. */
+ * ModelProto: 1 pieces {1 text, 2 score, 3 kind}, 2 trainer {3 kind of model, 24 spaces behind words, 40 … 43
+ * special ids}, 3 normaliser {2 table of characters, 3 a space before the text, 4 runs of spaces become one,
+ * 5 spaces become U+2581}. */
 #include <string.h>
 
 #include "base/error.h"
@@ -11,7 +12,7 @@
 static const char where[] = "tokenizer.model";
 
 enum { WIRE_VARINT, WIRE_64, WIRE_BYTES, WIRE_32 = 5 };
-enum { KIND_BPE = 2, KINDS = 6 };
+enum { MODEL_UNIGRAM = 1, MODEL_BPE, KINDS = 6 };
 
 struct field {
     uint64_t number, value; /* value: of varints and 32-bit ones */
@@ -112,20 +113,26 @@ static ll_status read_trainer(const struct field *trainer, struct hf_vocabulary 
 {
     struct stream s = stream_of(trainer);
     struct field field;
-    uint64_t kind = 1;
+    uint64_t kind = MODEL_UNIGRAM; /* the library's default */
     int64_t *const ids[] = {&v->unknown, &v->bos, &v->eos, &v->pad};
     while (s.at < s.end) {
         if (!take_field(&s, &field))
             return damaged(error);
         if (field.number == 3 && field.wire == WIRE_VARINT)
             kind = field.value;
+        if (field.number == 24 && field.wire == WIRE_VARINT && field.value != 0)
+            return error_set(error, LL_UNSUPPORTED, where,
+                             "its spaces stand behind words, which is not supported");
         if (field.number >= 40 && field.number <= 43 && field.wire == WIRE_VARINT)
             *ids[field.number - 40] = field.value < v->count ? (int64_t)field.value : -1;
     }
-    if (kind != KIND_BPE)
-        return error_set(error, LL_UNSUPPORTED, where,
-                         "only SentencePiece models of the kind BPE are supported, not kind %llu",
-                         (unsigned long long)kind);
+    if (kind != MODEL_UNIGRAM && kind != MODEL_BPE)
+        return error_set(
+            error, LL_UNSUPPORTED, where,
+            "only SentencePiece models of the kinds unigram (1) and BPE (2) are supported, not kind "
+            "%llu",
+            (unsigned long long)kind);
+    v->unigram = kind == MODEL_UNIGRAM;
     return LL_OK;
 }
 
@@ -138,14 +145,15 @@ static ll_status read_normalizer(const struct field *normalizer, struct hf_vocab
     while (s.at < s.end) {
         if (!take_field(&s, &field))
             return damaged(error);
-        if (field.number == 2 && field.length > 0)
-            return error_set(error, LL_UNSUPPORTED, where,
-                             "it changes letters before it cuts, which is not "
-                             "supported for this kind");
+        if (field.number == 2 && field.wire == WIRE_BYTES)
+            v->table = (struct gguf_text){(const char *)field.bytes, field.length};
         if (field.number == 3 && field.wire == WIRE_VARINT)
             v->adds_space = field.value != 0;
         if (field.number == 4 && field.wire == WIRE_VARINT)
             v->trims_spaces = field.value != 0;
+        if (field.number == 5 && field.wire == WIRE_VARINT && field.value == 0)
+            return error_set(error, LL_UNSUPPORTED, where,
+                             "it leaves spaces as they are, which is not supported");
     }
     return LL_OK;
 }
@@ -155,7 +163,7 @@ ll_status sentencepiece_read(const void *bytes, size_t size, struct hf_vocabular
     struct stream s = {bytes, (const unsigned char *)bytes + size};
     struct field field;
     int64_t pieces = 0;
-    v->marks = true;
+    v->marks = v->unigram = true;
     v->unknown = 0;
     v->bos = 1;
     v->eos = 2; /* the library's defaults */
@@ -171,5 +179,8 @@ ll_status sentencepiece_read(const void *bytes, size_t size, struct hf_vocabular
         else if (field.number == 3)
             LL_TRY(read_normalizer(&field, v, error));
     }
+    if (!v->unigram && v->table.length > 0)
+        return error_set(error, LL_UNSUPPORTED, where,
+                         "it changes letters before it cuts, which is supported for unigram models only");
     return pieces > 0 ? LL_OK : damaged(error);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/base64.h"
 #include "base/utf8.h"
 #include "readers/encoding.h"
 
@@ -87,33 +88,6 @@ bool mime_parameter(const char *value, const char *name, char *ret, size_t cap)
 
 /* ---- transfer encodings ---------------------------------------------------------------------- */
 
-static int value_of_base64(unsigned char c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return c - 'A';
-    if (c >= 'a' && c <= 'z')
-        return c - 'a' + 26;
-    if (c >= '0' && c <= '9')
-        return c - '0' + 52;
-    return c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : -1;
-}
-
-static void decode_base64(const char *text, size_t length, struct strbuf *out)
-{
-    unsigned bits = 0, count = 0;
-    for (size_t i = 0; i < length && text[i] != '='; i++) {
-        int value = value_of_base64((unsigned char)text[i]);
-        if (value < 0)
-            continue;
-        bits = bits << 6 | (unsigned)value;
-        count += 6;
-        if (count >= 8) {
-            count -= 8;
-            strbuf_putc(out, (char)(bits >> count & 0xFF));
-        }
-    }
-}
-
 static int value_of_hex(char c)
 {
     return c >= '0' && c <= '9'                     ? c - '0'
@@ -140,7 +114,7 @@ static void decode_quoted(const char *text, size_t length, bool words, struct st
 void mime_decode_body(const char *encoding, const char *text, size_t length, struct strbuf *out)
 {
     if (strcasecmp(encoding, "base64") == 0)
-        decode_base64(text, length, out);
+        base64_decode(text, length, out);
     else if (strcasecmp(encoding, "quoted-printable") == 0)
         decode_quoted(text, length, false, out);
     else
@@ -176,7 +150,7 @@ static size_t put_word(const char *text, size_t length, struct strbuf *out)
     snprintf(charset, sizeof charset, "%.*s", (int)name, text + 2);
     struct strbuf bytes = {0};
     if ((second[1] | 0x20) == 'b')
-        decode_base64(from, (size_t)(end - from), &bytes);
+        base64_decode(from, (size_t)(end - from), &bytes);
     else
         decode_quoted(from, (size_t)(end - from), true, &bytes);
     put_any(strbuf_text(&bytes), bytes.length, encoding_is_known(charset) ? charset : NULL, out);

@@ -138,27 +138,13 @@ static uint32_t pair_rank(const void *user, const struct symbol *left, const str
     return stretch->spm->ranks[*merged];
 }
 
-static bool push_bytes(struct stretch *stretch, const char *bytes, size_t length)
-{
-    const struct vocab *vocab = stretch->spm->vocab;
-    for (size_t i = 0; i < length; i++) {
-        bool known = vocab->bytes[(unsigned char)bytes[i]] >= 0;
-        if (!known && stretch->unknown)
-            continue;
-        stretch->unknown = !known;
-        if (!vocab_push_byte(vocab, (unsigned char)bytes[i], stretch->out))
-            return false;
-    }
-    return true;
-}
-
 static bool push_piece(struct stretch *stretch, const char *text, size_t length)
 {
     const struct vocab *vocab = stretch->spm->vocab;
     for (;;) { /* left halves by recursion, right ones here: depth is bounded by the piece's length */
         ll_token id = vocab_find_text(vocab, text, length);
         if (id < 0)
-            return push_bytes(stretch, text, length);
+            return vocab_push_bytes(vocab, text, length, &stretch->unknown, stretch->out);
         size_t half = stretch->halves && vocab->kinds[id] == TOKEN_UNUSED ? stretch->halves[id] : 0;
         if (half == 0 || half >= length) {
             stretch->unknown = false;

@@ -13,41 +13,54 @@
 #include "text/bpe.h"
 #include "text/pretokenize.h"
 #include "text/spm.h"
+#include "text/unigram.h"
 #include "text/vocab.h"
 
 #define TEXT_MAX ((size_t)1 << 29) /* positions inside fit 32 bits, escaped spaces included */
 
 static const char where[] = "tokenizer";
 
+enum algorithm {
+    BYTE_MERGES,  /* byte-level BPE */
+    MARK_MERGES,  /* SentencePiece's BPE */
+    MARK_UNIGRAM, /* SentencePiece's unigram model */
+};
+
 struct tokenizer {
     struct vocab vocab;
     struct added added;
-    bool bytes;                        /* byte-level BPE; else SentencePiece */
-    struct pretokenizer *pretokenizer; /* BPE */
+    enum algorithm algorithm;
+    struct pretokenizer *pretokenizer; /* BYTE_MERGES */
     struct bpe bpe;
     struct spm spm;
+    struct unigram unigram;
     bool adds_bos;
-    bool adds_space;   /* SentencePiece: a space before the text */
-    bool trims_spaces; /* SentencePiece: runs of spaces become one, those at the ends none */
+    bool adds_space;   /* MARK_MERGES: a space before the text */
+    bool trims_spaces; /* MARK_MERGES: runs of spaces become one, those at the ends none */
     bool guessed;      /* the file names no pre-tokenizer */
     char name[64];
 };
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-static ll_status read_model(const struct gguf *gguf, bool *ret_bytes, ll_error *error)
+static ll_status read_model(const struct gguf *gguf, enum algorithm *ret, ll_error *error)
 {
+    static const char *const names[] = {
+        [BYTE_MERGES] = "gpt2", [MARK_MERGES] = "llama", [MARK_UNIGRAM] = "t5"};
     struct gguf_text model;
     char shown[80];
     LL_TRY(gguf_get_text(gguf, "tokenizer.ggml.model", &model, error));
     if (!model.text)
         return error_set(error, LL_UNSUPPORTED, where, "the model file carries no tokenizer");
-    *ret_bytes = gguf_text_equals(model, "gpt2");
-    if (*ret_bytes || gguf_text_equals(model, "llama"))
-        return LL_OK;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (gguf_text_equals(model, names[i])) {
+            *ret = (enum algorithm)i;
+            return LL_OK;
+        }
     utf8_printable(model.text, model.length, shown, sizeof shown);
     return error_set(error, LL_UNSUPPORTED, where,
-                     "the model's tokenizer is of kind \"%s\"; this version reads \"gpt2\" and \"llama\"",
+                     "the model's tokenizer is of kind \"%s\"; this version reads \"gpt2\", \"llama\" and "
+                     "\"t5\"",
                      shown);
 }
 
@@ -73,6 +86,24 @@ static ll_status open_marks(struct tokenizer *tokenizer, const struct gguf *gguf
                          error);
 }
 
+static ll_status open_unigram(struct tokenizer *tokenizer, ll_error *error)
+{
+    snprintf(tokenizer->name, sizeof tokenizer->name, "unigram");
+    return unigram_open(&tokenizer->vocab, &tokenizer->unigram, error);
+}
+
+static ll_status open_algorithm(struct tokenizer *tokenizer, const struct gguf *gguf, ll_error *error)
+{
+    switch (tokenizer->algorithm) {
+    case BYTE_MERGES:
+        return open_bytes(tokenizer, gguf, error);
+    case MARK_MERGES:
+        return open_marks(tokenizer, gguf, error);
+    default:
+        return open_unigram(tokenizer, error);
+    }
+}
+
 static ll_status read_bos(struct tokenizer *tokenizer, const struct gguf *gguf, ll_error *error)
 {
     static const char key[] = "tokenizer.ggml.add_bos_token";
@@ -87,11 +118,11 @@ static ll_status read_bos(struct tokenizer *tokenizer, const struct gguf *gguf, 
 
 static ll_status load(struct tokenizer *tokenizer, const struct gguf *gguf, ll_error *error)
 {
-    LL_TRY(read_model(gguf, &tokenizer->bytes, error));
-    enum vocab_style style = tokenizer->bytes ? VOCAB_BYTE_LETTERS : VOCAB_SPACE_MARK;
+    LL_TRY(read_model(gguf, &tokenizer->algorithm, error));
+    enum vocab_style style = tokenizer->algorithm == BYTE_MERGES ? VOCAB_BYTE_LETTERS : VOCAB_SPACE_MARK;
     LL_TRY(vocab_open(gguf, style, &tokenizer->vocab, error));
     LL_TRY(added_open(&tokenizer->vocab, &tokenizer->added, error));
-    LL_TRY(tokenizer->bytes ? open_bytes(tokenizer, gguf, error) : open_marks(tokenizer, gguf, error));
+    LL_TRY(open_algorithm(tokenizer, gguf, error));
     return read_bos(tokenizer, gguf, error);
 }
 
@@ -112,6 +143,7 @@ void tokenizer_close(struct tokenizer *tokenizer)
 {
     if (!tokenizer)
         return;
+    unigram_fini(&tokenizer->unigram);
     spm_fini(&tokenizer->spm);
     bpe_fini(&tokenizer->bpe);
     pretokenizer_close(tokenizer->pretokenizer);
@@ -127,7 +159,7 @@ static ll_status encode_text(const struct tokenizer *tokenizer, const char *text
 {
     if (length == 0)
         return LL_OK;
-    if (tokenizer->bytes)
+    if (tokenizer->algorithm == BYTE_MERGES)
         return bpe_encode(&tokenizer->bpe, text, length, out, error);
     return spm_encode(&tokenizer->spm, text, length, out, error);
 }
@@ -211,9 +243,15 @@ static ll_status encode_all(const struct tokenizer *tokenizer, const char *text,
         start = false;
     if (start && !token_list_push(out, tokenizer->vocab.bos))
         return error_nomem(error, where, sizeof *out->ids);
-    if (!tokenizer->bytes)
+    switch (tokenizer->algorithm) {
+    case MARK_MERGES:
         return encode_spaced(tokenizer, text, length, flags, out, error);
-    return encode_parts(tokenizer, text, length, control, out, error);
+    case MARK_UNIGRAM:
+        return unigram_encode(&tokenizer->unigram, &tokenizer->added, text, length, control,
+                              flags & (TOKENIZE_START | TOKENIZE_SPACE), out, error);
+    default:
+        return encode_parts(tokenizer, text, length, control, out, error);
+    }
 }
 
 ll_status tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length, unsigned flags,

@@ -1,13 +1,15 @@
 /* Text to token ids and back, by the rules the model file names.
  * SPDX-License-Identifier: Apache-2.0
  *
- * Two kinds behind one face: byte-level BPE ("gpt2" in GGUF, with a named pre-tokenizer) and
- * SentencePiece ("llama", scores, byte fallback). O(n log n) on any input. Immutable: any thread.
+ * Three kinds behind one face: byte-level BPE ("gpt2" in GGUF, with a named pre-tokenizer) and
+ * SentencePiece's two, merges ("llama") and the unigram model ("t5"), both with scores and byte fallback.
+ * O(n log n) on any input. Immutable: any thread.
  *
  * The pieces of the ids are the text again, byte for byte, with these exceptions:
  *   - a byte that no token spells is U+FFFD or the unknown token (small vocabularies only);
  *   - rules that compose text first (qwen2, mpt, olmo, command-r) give its NFC form;
- *   - SentencePiece adds the leading space it was asked for, and takes U+2581 for a space;
+ *   - SentencePiece adds the leading space it was asked for, and takes U+2581 for a space; a file may
+ *     ask for runs of spaces as one, and "t5" for characters changed by a table (NFKC);
  *   - control tokens print nothing. */
 #ifndef TEXT_TOKENIZER_H
 #define TEXT_TOKENIZER_H
@@ -29,7 +31,7 @@ enum token_kind { TOKEN_NORMAL = 1, TOKEN_UNKNOWN, TOKEN_CONTROL, TOKEN_USER, TO
  * Keeps pointers into gguf, which must outlive it. */
 ll_status tokenizer_open(const struct gguf *gguf, struct tokenizer **ret, ll_error *error);
 void tokenizer_close(struct tokenizer *tokenizer);
-const char *tokenizer_name(const struct tokenizer *tokenizer); /* "bpe smollm", "spm" */
+const char *tokenizer_name(const struct tokenizer *tokenizer); /* "bpe smollm", "spm", "unigram" */
 /* Something a person should know about how this file was read, or NULL. */
 const char *tokenizer_note(const struct tokenizer *tokenizer);
 size_t tokenizer_size(const struct tokenizer *tokenizer);

@@ -357,6 +357,20 @@ bool vocab_push_byte(const struct vocab *vocab, unsigned char byte, struct token
     return true;
 }
 
+bool vocab_push_bytes(const struct vocab *vocab, const char *bytes, size_t length, bool *unknown,
+                      struct token_list *out)
+{
+    for (size_t i = 0; i < length; i++) {
+        bool known = vocab->bytes[(unsigned char)bytes[i]] >= 0;
+        if (!known && *unknown)
+            continue;
+        *unknown = !known;
+        if (!vocab_push_byte(vocab, (unsigned char)bytes[i], out))
+            return false;
+    }
+    return true;
+}
+
 /* ---- life ----------------------------------------------------------------------------------- */
 
 static ll_status load(struct vocab *vocab, enum vocab_style style, ll_error *error)

@@ -55,5 +55,9 @@ bool vocab_is_end(const struct vocab *vocab, ll_token id);
 /* The byte's own token; else the unknown token; where that is a control token (text must not become
  * one) or there is none, what spells U+FFFD; else nothing. false: no memory. */
 bool vocab_push_byte(const struct vocab *vocab, unsigned char byte, struct token_list *out);
+/* SentencePiece's rule for bytes that no piece spells: of neighbours without a token only the first becomes
+ * unknown. *unknown: whether the last thing in out is such a one, before and after. */
+bool vocab_push_bytes(const struct vocab *vocab, const char *bytes, size_t length, bool *unknown,
+                      struct token_list *out);
 
 #endif

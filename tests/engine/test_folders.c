@@ -529,12 +529,12 @@ static void random_damage_to_a_folder_is_an_error_or_a_model(void **state)
     rmdir(folder);
 }
 
-#define FAMILIES 20
+#define FAMILIES 22
 
-static char families[FAMILIES][16] = {"llama",     "mistral", "qwen2",    "qwen3",      "gemma2",
-                                      "gemma3",    "phi3",    "smollm3",  "olmo2",      "granite",
-                                      "bloom",     "mpt",     "falcon",   "starcoder2", "refact",
-                                      "falcon-rw", "jais",    "baichuan", "mixtral",    "qwen3moe"};
+static char families[FAMILIES][20] = {
+    "llama", "mistral",  "qwen2",   "qwen3",    "gemma2",        "gemma3",         "phi3",   "smollm3",
+    "olmo2", "granite",  "bloom",   "mpt",      "falcon",        "starcoder2",     "refact", "falcon-rw",
+    "jais",  "baichuan", "mixtral", "qwen3moe", "llama-unigram", "mistral-unigram"};
 
 static const struct {
     const char *name;

@@ -160,6 +160,49 @@ static void damaged_piece_files_are_refused(void **state)
     hf_vocabulary_fini(&v);
 }
 
+/* Text without a step's effect would be cut otherwise than in training. */
+static void steps_that_a_unigram_model_cannot_have_are_named(void **state)
+{
+    static const struct {
+        const char *steps;
+        ll_status status;
+        const char *words;
+    } cases[] = {
+        {"\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"\xE2\x96\x81\"}", LL_OK, ""},
+        {"\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"Precompiled\",\"precompiled_"
+         "charsmap\":"
+         "null},{\"type\":\"Replace\",\"pattern\":{\"String\":\" \"},\"content\":\"\xE2\x96\x81\"}]}",
+         LL_OK, ""},
+        {"\"normalizer\":{\"type\":\"Lowercase\"},\"pre_tokenizer\":{\"type\":\"Metaspace\"}", LL_UNSUPPORTED,
+         "\"Lowercase\""},
+        {"\"pre_tokenizer\":{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Digits\"}]}",
+         LL_UNSUPPORTED, "\"Digits\""},
+        {"\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"_\"}", LL_UNSUPPORTED, "\"Metaspace\""},
+        {"\"normalizer\":null", LL_UNSUPPORTED, "leaves spaces"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct hf_vocabulary v;
+        ll_error error = {.text = ""};
+        struct strbuf text = {0};
+        strbuf_printf(
+            &text,
+            "{%s,\"model\":{\"type\":\"Unigram\",\"unk_id\":0,\"vocab\":[[\"<unk>\",0],[\"a\",-1.5]]}}",
+            cases[i].steps);
+        json_t *root = json_loads(strbuf_text(&text), 0, NULL);
+        assert_non_null(root);
+        assert_int_equal(hf_vocabulary_new(4, &v, &error), LL_OK);
+        ll_status status = hf_tokenizer_read_json(root, &v, NULL, &error);
+        if (status != cases[i].status || !strstr(error.text, cases[i].words))
+            fail_msg("%s: %s, %s", cases[i].steps, ll_status_name(status), error.text);
+        if (status == LL_OK)
+            assert_true(v.unigram && v.scores[1] == -1.5f && v.kinds[0] == HF_UNKNOWN);
+        hf_vocabulary_fini(&v);
+        json_decref(root);
+        strbuf_fini(&text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +211,7 @@ int main(void)
         cmocka_unit_test(short_and_long_heads_are_refused),
         cmocka_unit_test(odd_configurations_are_refused),
         cmocka_unit_test(damaged_piece_files_are_refused),
+        cmocka_unit_test(steps_that_a_unigram_model_cannot_have_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,8 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * An input that begins with "GGUF" is a model file whose last 200 bytes are also the text. Any other one is
- * lines: a letter (s for SentencePiece, b for byte level) with the name of a pre-tokenizer; "K SPELLING" for
- * a token of kind K, 1 to 6; "m LEFT RIGHT" for a merge; after a line "." comes the text. */
+ * lines: a letter (s and u for SentencePiece's two, b for byte level) with the name of a pre-tokenizer;
+ * "K SPELLING" for a token of kind K, 1 to 6; "m LEFT RIGHT" for a merge; "x HEX" for the unigram model's
+ * table of characters; after a line "." comes the text. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -26,6 +28,7 @@ struct lines {
     int32_t kinds[LINES_MAX];
     float scores[LINES_MAX];
     char letters[256][4];
+    struct strbuf table;
     size_t count, merge_count;
 };
 
@@ -39,12 +42,21 @@ static void add_token(struct lines *lines, const char *spelling, int kind)
     lines->count++;
 }
 
+static void read_table(struct lines *lines, const char *hex)
+{
+    unsigned byte;
+    for (; sscanf(hex, "%2x", &byte) == 1 && hex[1]; hex += 2)
+        strbuf_putc(&lines->table, (char)byte);
+}
+
 static void read_line(struct lines *lines, const char *line)
 {
     if (line[0] == 'm' && line[1] == ' ' && lines->merge_count < LINES_MAX)
         lines->merges[lines->merge_count++] = line + 2;
     else if (line[0] >= '0' && line[0] <= '7' && line[1] == ' ')
         add_token(lines, line + 2, line[0] - '0');
+    else if (line[0] == 'x' && line[1] == ' ')
+        read_table(lines, line + 2);
 }
 
 /* Half of the byte-level vocabularies spell every byte, so that texts can be held to come back. */
@@ -85,14 +97,19 @@ static void write_file(const struct lines *lines, struct strbuf *out)
 {
     struct gguf_writer *writer = gguf_writer_new();
     fuzz_require(writer);
-    bool marks = lines->rule[0] == 's';
+    char kind = lines->rule[0];
     gguf_writer_text(writer, "general.architecture", "none");
-    gguf_writer_text(writer, "tokenizer.ggml.model", marks ? "llama" : "gpt2");
+    gguf_writer_text(writer, "tokenizer.ggml.model", kind == 's' ? "llama" : kind == 'u' ? "t5" : "gpt2");
     if (lines->rule[0] && lines->rule[1])
         gguf_writer_text(writer, "tokenizer.ggml.pre", lines->rule + 1);
     gguf_writer_texts(writer, "tokenizer.ggml.tokens", lines->tokens, lines->count);
     gguf_writer_i32s(writer, "tokenizer.ggml.token_type", lines->kinds, lines->count);
     gguf_writer_f32s(writer, "tokenizer.ggml.scores", lines->scores, lines->count);
+    if (lines->table.length > 0)
+        gguf_writer_bytes(writer, "tokenizer.ggml.precompiled_charsmap", lines->table.text,
+                          lines->table.length);
+    gguf_writer_bool(writer, "tokenizer.ggml.add_space_prefix", lines->count % 2);
+    gguf_writer_bool(writer, "tokenizer.ggml.remove_extra_whitespaces", kind == 'u' && lines->count % 3 == 0);
     gguf_writer_texts(writer, "tokenizer.ggml.merges", lines->merges, lines->merge_count);
     gguf_writer_text(writer, "tokenizer.chat_template", lines->text_length ? lines->text : "");
     gguf_writer_finish(writer, out);
@@ -224,6 +241,7 @@ static void fuzz_lines(const uint8_t *data, size_t size)
         use(gguf, lines->text, lines->text_length, spells_bytes(lines));
     gguf_close(gguf);
     strbuf_fini(&file);
+    strbuf_fini(&lines->table);
     mem_free(lines->copy);
     mem_free(lines);
 }

@@ -114,9 +114,11 @@ class Model:
     def tokenize(self, text, start):
         raw = text.encode()
         count = size_t()
-        out = (c.c_int32 * (len(raw) + 2))()
-        self.library.call("ll_tokenize", self.handle, raw, size_t(len(raw)), c.c_bool(False), c.c_bool(start), out,
-                          size_t(len(out)), c.byref(count))
+        call = lambda out, room: self.library.call("ll_tokenize", self.handle, raw, size_t(len(raw)), c.c_bool(False),
+                                                   c.c_bool(start), out, size_t(room), c.byref(count))
+        call(None, 0)
+        out = (c.c_int32 * count.value)()
+        call(out, count.value)
         return list(out[:count.value])
 
     def detokenize(self, tokens):

@@ -3,12 +3,13 @@
 SPDX-License-Identifier: Apache-2.0
 
     python3 -m venv v && v/bin/pip install -r requirements.txt
-    v/bin/python make_vectors.py                       # vectors/bpe.*, vectors/spm-*
+    v/bin/python make_vectors.py                       # vectors/bpe.*, vectors/spm-*, vectors/unigram-*
     v/bin/python make_vectors.py --default MODEL.gguf  # vectors/default.txt and default-chat.txt instead
 
 Byte-level BPE is held to the tokenizers library, whose pre-tokenizers are built here as the published
-tokenizer.json files of the named models have them; SentencePiece to the sentencepiece library. The BPE
-vocabulary is trained without any pre-tokenizer, so that merges cross every border a rule must keep.
+tokenizer.json files of the named models have them; SentencePiece to the sentencepiece library, its unigram
+model to both. The BPE vocabulary is trained without any pre-tokenizer, so that merges cross every border a
+rule must keep.
 Training text: the licences in /usr/share/common-licenses (Debian) and the samples below.
 
 NAME.txt has one text a block: "text HEX", then lines "ids RULE: ID ID …".
@@ -21,6 +22,7 @@ import tempfile
 
 import gguf
 import sentencepiece
+from sentencepiece import sentencepiece_model_pb2
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -260,6 +262,92 @@ def make_spm(name, options):
     write_blocks("spm-%s.txt" % name, [(text, [("spm", model.encode(text))]) for text in texts])
 
 
+# ---- SentencePiece's unigram model -----------------------------------------------------------------
+
+# A table small enough to keep, with what NFKC's has: one to one, one to many, many to one, and nothing at all.
+TABLE = [("\uff21", "A"), ("\uff42", "b"), ("\ufb01", "fi"), ("e\u0301", "\u00e9"), ("\u00bd", "1\u20442"), ("\u00ad", ""),
+         ("\u2003", " "), ("\u3000", " "), ("\n", " "), ("\t", " "), ("\r\n", " "), ("\u200b", " "), ("\u2460", "1"),
+         ("s\u0323\u0307", "\u1e69"), ("s\u0323", "\u1e63"), ("\ufeff", ""), ("\u2026", "..."), ("\u00a0", " a ")]
+
+UNIGRAM = {
+    "bytes": dict(byte_fallback=True, add_dummy_prefix=True, remove_extra_whitespaces=False, vocab_size=700,
+                  normalization_rule_name="identity", allow_whitespace_only_pieces=True),
+    "table": dict(byte_fallback=False, add_dummy_prefix=True, remove_extra_whitespaces=True, vocab_size=500),
+    "across": dict(byte_fallback=True, add_dummy_prefix=False, remove_extra_whitespaces=False, vocab_size=700,
+                   split_by_whitespace=False),
+}
+
+
+def write_table(folder, rules=TABLE):
+    path = os.path.join(folder, "rules.tsv")
+    with open(path, "w", encoding="ascii") as file:
+        for head, becomes in rules:
+            file.write("%s\t%s\n" % tuple(" ".join("%X" % ord(c) for c in t) for t in (head, becomes)))
+    return path
+
+
+def train_unigram(options):
+    with tempfile.TemporaryDirectory() as folder:
+        if "normalization_rule_name" not in options:
+            options = dict(options, normalization_rule_tsv=write_table(folder))
+        prefix = os.path.join(folder, "m")
+        lines = [l.replace("\n", " ").replace("\x00", "") for l in training_lines()]
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(l for l in lines if l.strip()), model_prefix=prefix, model_type="unigram",
+            user_defined_symbols=["<tag>", "<tag><tag>"], num_threads=1, character_coverage=0.98,
+            hard_vocab_limit=False, minloglevel=2, **options)
+        return sentencepiece.SentencePieceProcessor(model_file=prefix + ".model")
+
+
+def unigram_reference(model, options):
+    """The tokenizers library on text that sentencepiece has changed. Both find a best cut, but where several score
+    the same to the last digit: sentencepiece adds in single precision, so that rounding chooses, in long texts far from
+    where they differ; the tokenizers library (and llama.cpp) add in double precision and take the longest last piece."""
+    ids = range(model.get_piece_size())
+    kinds = [kind_of(model, i) for i in ids]
+    hidden = lambda i: kinds[i] in (CONTROL, UNKNOWN, UNUSED)
+    pieces = [("\x00hidden%d" % i if hidden(i) else model.id_to_piece(i),
+               -0.1 if kinds[i] == USER else model.get_score(i)) for i in ids]
+    made = models.Unigram(pieces, model.unk_id(), options["byte_fallback"])
+    encode = lambda text: Tokenizer(made).encode(text, add_special_tokens=False).ids
+    score = lambda found: sum(pieces[i][1] for i in found)
+
+    def ids_of(text):
+        theirs, found = model.encode(text), encode(model.normalize(text))
+        if "<0x" in text:  # the tokenizers library takes the text for the byte
+            return theirs
+        if theirs != found:
+            assert sorted(theirs) == sorted(found) or abs(score(theirs) - score(found)) < 1e-12, (text, theirs, found)
+            print("a tie: %r" % text[:60])
+        return found
+    return ids_of
+
+
+def make_unigram(name, options):
+    model = train_unigram(options)
+    made = sentencepiece_model_pb2.ModelProto.FromString(model.serialized_model_proto())
+    ids = range(model.get_piece_size())
+    writer = gguf.GGUFWriter(os.path.join(VECTORS, "unigram-%s.gguf" % name), "none")
+    writer.add_tokenizer_model("t5")
+    writer.add_token_list([model.id_to_piece(i) for i in ids])
+    writer.add_token_scores([model.get_score(i) for i in ids])
+    writer.add_token_types([kind_of(model, i) for i in ids])
+    if made.normalizer_spec.precompiled_charsmap:
+        writer.add_precompiled_charsmap(made.normalizer_spec.precompiled_charsmap)
+    writer.add_bos_token_id(model.bos_id())
+    writer.add_eos_token_id(model.eos_id())
+    writer.add_unk_token_id(model.unk_id())
+    writer.add_add_bos_token(False)
+    writer.add_add_space_prefix(options["add_dummy_prefix"])
+    writer.add_remove_extra_whitespaces(options["remove_extra_whitespaces"])
+    finish(writer)
+    more = ["\uff21\uff42\ufb01e\u0301\u00bd\u00ad x\u2003\u3000y\t\tz\r\nw", "\u3000 \u00a0\u00a0 b ", "<tag> \u00a0<tag>\u3000x",
+            "s\u0323\u0307s\u0323xs\u0307 \u200b ", " <tag> ", "\u2581", " \u2581 a", "a  <tag>  b  <tag><tag>  "]
+    texts = SAMPLES + more + long_words() + random_texts(4, 60) + SPECIAL
+    ids_of = unigram_reference(model, options)
+    write_blocks("unigram-%s.txt" % name, [(text, [("unigram", ids_of(text))]) for text in texts])
+
+
 def finish(writer):
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -325,6 +413,8 @@ def main():
     make_bpe()
     for name, settings in SPM.items():
         make_spm(name, settings)
+    for name, settings in UNIGRAM.items():
+        make_unigram(name, settings)
 
 
 if __name__ == "__main__":

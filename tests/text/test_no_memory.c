@@ -83,6 +83,8 @@ static void sentencepiece_tokenizers_report_refused_memory(void **state)
     check_file("spm-bytes.gguf");
     check_file("spm-unknown.gguf");
     check_file("spm-across.gguf");
+    check_file("unigram-bytes.gguf");
+    check_file("unigram-table.gguf");
 }
 
 static void chats_report_refused_memory(void **state)

@@ -102,13 +102,13 @@ static void check_bpe(const char *rule)
     close_vocabulary(&opened);
 }
 
-static void check_spm(const char *name)
+static void check_marks(const char *name, const char *rule)
 {
     char gguf[64], text[64];
     snprintf(gguf, sizeof gguf, "%s.gguf", name);
     snprintf(text, sizeof text, "%s.txt", name);
     struct opened opened = open_vocabulary(gguf, NULL);
-    assert_true(check_rule(opened.tokenizer, text, "spm", TOKENIZE_START) > 90);
+    assert_true(check_rule(opened.tokenizer, text, rule, TOKENIZE_START) > 90);
     close_vocabulary(&opened);
 }
 
@@ -139,19 +139,37 @@ RULE_TEST(tekken_takes_whole_words_and_single_digits, "tekken")
 static void sentencepiece_with_byte_fallback_gives_its_librarys_ids(void **state)
 {
     (void)state;
-    check_spm("spm-bytes");
+    check_marks("spm-bytes", "spm");
 }
 
 static void sentencepiece_without_bytes_gives_one_unknown_a_run_and_trims_spaces(void **state)
 {
     (void)state;
-    check_spm("spm-unknown");
+    check_marks("spm-unknown", "spm");
 }
 
 static void sentencepiece_with_pieces_across_words_gives_its_librarys_ids(void **state)
 {
     (void)state;
-    check_spm("spm-across");
+    check_marks("spm-across", "spm");
+}
+
+static void unigram_with_byte_fallback_gives_its_librarys_ids(void **state)
+{
+    (void)state;
+    check_marks("unigram-bytes", "unigram");
+}
+
+static void unigram_changes_characters_by_its_table_and_trims_spaces(void **state)
+{
+    (void)state;
+    check_marks("unigram-table", "unigram");
+}
+
+static void unigram_with_pieces_across_words_gives_its_librarys_ids(void **state)
+{
+    (void)state;
+    check_marks("unigram-across", "unigram");
 }
 
 /* ---- the default model ---------------------------------------------------------------------- */
@@ -275,6 +293,9 @@ int main(void)
         cmocka_unit_test(sentencepiece_with_byte_fallback_gives_its_librarys_ids),
         cmocka_unit_test(sentencepiece_without_bytes_gives_one_unknown_a_run_and_trims_spaces),
         cmocka_unit_test(sentencepiece_with_pieces_across_words_gives_its_librarys_ids),
+        cmocka_unit_test(unigram_with_byte_fallback_gives_its_librarys_ids),
+        cmocka_unit_test(unigram_changes_characters_by_its_table_and_trims_spaces),
+        cmocka_unit_test(unigram_with_pieces_across_words_gives_its_librarys_ids),
         cmocka_unit_test(the_default_model_gives_the_ids_of_the_tokenizers_library),
         cmocka_unit_test(the_default_models_chat_is_what_its_template_makes),
     };

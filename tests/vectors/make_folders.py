@@ -17,6 +17,7 @@ import json
 import os
 import shutil
 import sys
+import tempfile
 import types
 
 import numpy as np
@@ -24,6 +25,7 @@ import sentencepiece
 import torch
 import transformers
 from safetensors.torch import save_file
+from sentencepiece import sentencepiece_model_pb2
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from alibi_truth import AlibiModel, alibi_logits
@@ -96,12 +98,18 @@ def bpe_tokenizer(rule, vocabulary, merges):
     return tokenizer
 
 
-def train_pieces(**options):
+def train_pieces(model_type="bpe", vocab_size=420, normalization_rule_name="identity", **options):
     out = io.BytesIO()
+    if model_type == "unigram" and normalization_rule_name != "identity":
+        # The tokenizers library looks up whole graphemes, so that it misses rules for parts of them.
+        options["normalization_rule_tsv"] = texts.write_table(
+            tempfile.mkdtemp(), [rule for rule in texts.TABLE if len(rule[0]) == 1])
+    else:
+        options["normalization_rule_name"] = normalization_rule_name
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(t for t in TRAINING if t.strip() and t.isascii()), model_writer=out, model_type="bpe", vocab_size=420,
-        byte_fallback=True, normalization_rule_name="identity", split_digits=True, minloglevel=2,
-        character_coverage=0.98, **options)
+        sentence_iterator=iter(t for t in TRAINING if t.strip() and t.isascii()), model_writer=out,
+        model_type=model_type, vocab_size=vocab_size, hard_vocab_limit=False, byte_fallback=True, split_digits=True,
+        minloglevel=2, character_coverage=0.98, **options)
     return sentencepiece.SentencePieceProcessor(model_proto=out.getvalue()), out.getvalue()
 
 
@@ -125,9 +133,27 @@ def pieces_tokenizer(processor, prefix):
     return tokenizer
 
 
-def write_ids(folder, encode):
+def unigram_tokenizer(processor, proto):
+    """As transformers writes SentencePiece's unigram models."""
+    made = sentencepiece_model_pb2.ModelProto.FromString(proto)
+    pieces = [(p.piece, p.score) for p in made.pieces]
+    tokenizer = Tokenizer(models.Unigram(pieces, made.trainer_spec.unk_id, made.trainer_spec.byte_fallback))
+    tokenizer.normalizer = normalizers.Sequence([
+        normalizers.Precompiled(made.normalizer_spec.precompiled_charsmap), normalizers.Strip(left=False, right=True),
+        normalizers.Replace(Regex(" {2,}"), "▁")])
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always")
+    tokenizer.add_special_tokens(["<unk>", "<s>", "</s>"])
+    tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A", pair="<s> $A <s> $B",
+                                                             special_tokens=[("<s>", 1)])
+    return tokenizer
+
+
+def write_ids(folder, encode, spaces_only=False):
+    """spaces_only: the library puts no mark before a text that begins with one, where SentencePiece does."""
     with open(os.path.join(folder, "ids.txt"), "w", encoding="ascii") as out:
         for sample in texts.SAMPLES:
+            if spaces_only and "▁" in sample:
+                continue
             out.write(sample.encode().hex() + ":" + "".join(f" {i}" for i in encode(sample)) + "\n")
 
 
@@ -137,13 +163,17 @@ TEMPLATE = "{% for m in messages %}<|start|>{{ m.role }}\n{{ m.content }}<|end|>
 def write_tokenizer(folder, rule):
     """Returns how many tokens there are."""
     settings = {"chat_template": TEMPLATE}
-    if rule == "pieces-only":
-        processor, proto = train_pieces(add_dummy_prefix=False, remove_extra_whitespaces=False)
+    if rule in ("pieces-only", "unigram-only"):
+        kind = {"model_type": "unigram", "vocab_size": 330} if rule == "unigram-only" else {}
+        processor, proto = train_pieces(add_dummy_prefix=False, remove_extra_whitespaces=False, **kind)
         with open(os.path.join(folder, "tokenizer.model"), "wb") as out:
             out.write(proto)
         settings.update({"add_bos_token": False, "bos_token": {"content": "<s>"}, "eos_token": {"content": "</s>"}})
         write_ids(folder, processor.encode)
         count = processor.get_piece_size()
+    elif rule == "unigram":
+        tokenizer = unigram_tokenizer(*train_pieces("unigram", 330, "table"))
+        settings.update({"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"})
     elif rule in ("pieces", "pieces-prefix"):
         processor, _ = train_pieces()
         tokenizer = pieces_tokenizer(processor, rule == "pieces-prefix")
@@ -151,9 +181,9 @@ def write_tokenizer(folder, rule):
     else:
         tokenizer = bpe_tokenizer(rule, *train_bytes(RULES["falcon"] if rule == "falcon" else [byte_level(False)]))
         settings.update({"bos_token": "<|start|>" if rule == "llama3" else None, "eos_token": "<|end|>"})
-    if rule != "pieces-only":
+    if rule not in ("pieces-only", "unigram-only"):
         tokenizer.save(os.path.join(folder, "tokenizer.json"))
-        write_ids(folder, lambda text: tokenizer.encode(text).ids)
+        write_ids(folder, lambda text: tokenizer.encode(text).ids, rule == "unigram")
         count = tokenizer.get_vocab_size()
     with open(os.path.join(folder, "tokenizer_config.json"), "w", encoding="utf-8") as out:
         json.dump(settings, out, indent=1)
@@ -218,6 +248,8 @@ FAMILIES = [
     family("mpt", "nfc", "MptForCausalLM", "MptConfig",
            with_={"d_model": 16, "n_heads": 4, "n_layers": 2, "max_seq_len": CONTEXT,
                   "attn_config": {"alibi": True, "alibi_bias_max": 8, "clip_qkv": 0.8}}),
+    family("mistral-unigram", "unigram-only", "MistralForCausalLM", "MistralConfig", with_={**SMALL, "sliding_window": 12}),
+    family("llama-unigram", "unigram", "LlamaForCausalLM", "LlamaConfig", with_={**SMALL, "head_dim": 8}),
 ]
 
 # Those that transformers has no class for: the config.json, and the names of the published checkpoints.

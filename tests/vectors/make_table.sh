@@ -21,7 +21,7 @@ Each row is a Hugging Face folder of a tiny model (BF16), as transformers writes
 are the largest differences of logits from double precision, as shares of their range: the folder run as it is by plain
 loops and by the processor's kernels, the file that `longleaf convert` makes of it (its logits are the folder's, bit for
 bit), and that file with weights as Q8_0 (F16 where rows are too short for its blocks). Token ids are those of the
-tokenizers library (sentencepiece for baichuan) on 28 texts of many scripts, the template is the folder's own, and a
+tokenizers library (sentencepiece for baichuan and mistral-unigram) on 28 texts of many scripts, the template is the folder's own, and a
 session saved and opened again computes nothing and has the same logits.
 
 | family | architecture | plain loops | kernels | convert | quantize | token ids | template | session |
@@ -37,6 +37,7 @@ awk '/^# (folder|convert|quantize|tokens|template|session) / {
 }
 END {
     architecture["mistral"] = architecture["mixtral"] = "llama"
+    architecture["llama-unigram"] = architecture["mistral-unigram"] = "llama"
     architecture["falcon-rw"] = "falcon"
     for (i = 1; i <= count; i++) {
         n = names[i]
@@ -89,6 +90,13 @@ processor refuse such models in a sentence.
 `--rope-scaling`, `--rope-factor`, `--rope-base` and `--rope-original` put another scaling of rotary positions in place
 of the file's; `--alibi-max-bias` sets what ALiBi's slopes are made from, and `--alibi-stretch X` divides its distances
 by X (position interpolation). Each is refused for a model that has no such positions.
+
+Tokenizers are byte-level BPE (`gpt2`, with the rules of the named pre-tokenizer), SentencePiece's BPE (`llama`) and its
+unigram model (`t5`). The last cuts a text into the pieces whose scores sum to most, in double precision, as the tokenizers
+library and llama.cpp do; sentencepiece itself adds in single precision, so that where two cuts score the same (a long run
+of spaces) it may take the other. Text is changed first by the file's own table (`precompiled_charsmap`, NFKC and its
+like), always by the longest rule that fits. Bytes that are no UTF-8 stay bytes where the vocabulary has tokens for them,
+where sentencepiece puts U+FFFD.
 
 Chat templates are rendered by the engine itself; `tests/text/make_template_vectors.py` makes templates of every
 construct and of the ways that ChatML, Llama 2 and 3, Gemma, Qwen 3, Phi 3, Mistral, Granite, Zephyr, DeepSeek and
