@@ -189,6 +189,8 @@ ll_status device_upload(struct backend *backend, void *to, const void *host, uin
 {
     struct device *d = device_of(backend);
     cudaSetDevice(d->index);
+    if (d->step) /* the ring for weights has gone; this is the stream of a model on two backends */
+        return device_upload_rows(d, to, host, bytes, error);
     return bytes == 0 ? LL_OK : staging_upload(&d->staging, d->index, d->stream, to, host, bytes, error);
 }
 

@@ -62,5 +62,8 @@ bool device_check(struct device *device, int status, const char *operation);
 bool device_stopped(struct device *device);
 /* The same for calls outside a step. */
 ll_status device_status(int status, const char *operation, ll_error *error);
+/* Within a step, by way of the buffer that results are read through. */
+ll_status device_upload_rows(struct device *device, void *to, const void *host, uint64_t bytes,
+                             ll_error *error);
 
 #endif

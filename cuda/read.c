@@ -48,6 +48,21 @@ ll_status device_read(struct backend *backend, const struct tensor *tensor, floa
     return LL_OK;
 }
 
+ll_status device_upload_rows(struct device *d, void *to, const void *host, uint64_t bytes, ll_error *error)
+{
+    LL_TRY(reserve_readback(d, READBACK_BYTES, error));
+    for (uint64_t at = 0; at < bytes; at += d->readback_bytes) {
+        uint64_t count = bytes - at < d->readback_bytes ? bytes - at : d->readback_bytes;
+        cudaError_t status = cudaStreamSynchronize(d->stream); /* the last copy has left the buffer */
+        memcpy(d->readback, (const char *)host + at, count);
+        if (status == cudaSuccess)
+            status = cudaMemcpyAsync((char *)to + at, d->readback, count, cudaMemcpyHostToDevice, d->stream);
+        if (status != cudaSuccess)
+            return device_status(status, "handing rows over", error);
+    }
+    return LL_OK;
+}
+
 static cudaError_t copy_block(struct device *d, void *pool, int64_t bytes, int32_t from, int32_t to)
 {
     return cudaMemcpyAsync((char *)pool + to * bytes, (const char *)pool + from * bytes, (size_t)bytes,

@@ -227,6 +227,8 @@ static bool open_both(struct turn *turn, struct text *path)
     text_fini(&problem);
     options.adapters = adapters.items;
     options.adapter_count = adapters.count;
+    options.gpu_layers = gpu_layers_of(&talk->settings);
+    options.context = (size_t)settings_count(&talk->settings, OPTION_CONTEXT, 0);
     gauge_watch(&turn->gauge, engine, talk->session);
     ok = ok && ll_model_open(engine, text_string(&base), &options, &run, &model, &error) == LL_OK;
     adapters_fini(&adapters);

@@ -155,6 +155,7 @@ int verb_plan(struct program *program)
     outlook.options.sequences = (size_t)settings_count(settings, OPTION_WIDTH, 1);
     outlook.options.precision = (ll_precision)settings_count(settings, OPTION_PRECISION, 0);
     outlook.options.cache_type = cache_type_of(&program->settings);
+    outlook.gpu_layers = gpu_layers_of(settings);
     if (program->operand_count && settings->values[OPTION_MODEL].origin == ORIGIN_LINE) {
         say_error("plan takes models either as MODEL or with -m");
         return LEAVE_USAGE;

@@ -96,6 +96,8 @@ static int model_open(struct work *work, struct program *program, enum work_dept
     text_fini(&problem);
     options.adapters = adapters.items;
     options.adapter_count = adapters.count;
+    options.gpu_layers = gpu_layers_of(&program->settings);
+    options.context = (size_t)settings_count(&program->settings, OPTION_CONTEXT, 0);
     ll_run run = program_run(program);
     ll_error error = {0};
     double began = human_clock();

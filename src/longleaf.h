@@ -227,6 +227,8 @@ typedef struct ll_adapter { /* a GGUF file with low-rank changes to a model, put
     float scale; /* 1: as trained */
 } ll_adapter;
 
+enum { LL_GPU_LAYERS_AUTO = -1 };
+
 typedef struct ll_model_options {
     size_t size;
     bool metadata_only; /* no device memory, no tensors read: for info and tokens */
@@ -234,6 +236,10 @@ typedef struct ll_model_options {
     size_t set_meta_count;       /* are u32, i32, f32, bool and str; "*.key" is one of the architecture */
     const ll_adapter *adapters;  /* [adapter_count], one over the other */
     size_t adapter_count;
+    int gpu_layers; /* that a GPU gets, the last ones, and the output; more than there are: all.
+                       The others run on the processor. LL_GPU_LAYERS_AUTO: as many as fit, which is said in
+                       the log. Without a GPU there is nothing to share out, which is said as well */
+    size_t context; /* tokens of the sessions to come, whose keys shall fit beside them; 0: up to 4096 */
 } ll_model_options;
 
 typedef enum ll_position { LL_ROTARY, LL_ALIBI, LL_LEARNED, LL_NO_POSITION } ll_position;
@@ -251,6 +257,7 @@ typedef struct ll_model_info {
     uint64_t adapter_bytes; /* that they take in memory */
     size_t experts, experts_used; /* of each layer, and by each token; 0: none */
     uint64_t token_parameters;    /* that each token is multiplied by: all but those of idle experts */
+    int gpu_layers; /* where the weights are, as in the options: all there is one more than there are layers */
 } ll_model_info;
 
 typedef struct ll_adapter_info {
@@ -323,10 +330,13 @@ typedef struct ll_need_options {
     size_t context;         /* tokens of each sequence; 0: as trained                        */
     size_t sequences;       /* side by side: 1 is a session, more are windows of a summary   */
     size_t shared;          /* tokens at the beginning that the sequences have in common     */
+    int gpu_layers;         /* of LL_CUDA, as in ll_model_options; LL_GPU_LAYERS_AUTO: all         */
 } ll_need_options;
 
 typedef struct ll_need { /* bytes; UINT64_MAX: beyond 64 bits */
-    uint64_t bytes[LL_COMPONENTS], total;
+    uint64_t bytes[LL_COMPONENTS], total;           /* on the device */
+    uint64_t host[LL_COMPONENTS], host_total;       /* with the processor beside it: 0 unless layers are split */
+    size_t host_layers;                             /* the first ones, with the processor */
     uint64_t cache_full, cache_sliding, cache_alibi; /* the cache by layers: that see everything, that see a
                           window, whose heads reach as far as ALiBi's slopes let them */
     size_t full_layers, sliding_layers, alibi_layers;
@@ -369,6 +379,10 @@ ll_status ll_blueprint_need(const ll_blueprint *blueprint, const ll_need_options
 /* The largest context with these options that so many bytes hold, in whole KV blocks; 0: none. */
 ll_status ll_blueprint_fit(const ll_blueprint *blueprint, const ll_need_options *options, uint64_t memory,
                            size_t *ret_context, ll_error *error);
+/* The gpu_layers that a GPU of so much memory holds with these options: one more than there are: the whole
+ * model; 0: none. */
+ll_status ll_blueprint_fit_layers(const ll_blueprint *blueprint, const ll_need_options *options,
+                                  uint64_t memory, int *ret_layers, ll_error *error);
 /* Spreads the model over devices of memory[i] bytes each, filling one after the other. LL_NOMEM with what
  * is missing when they do not hold it. */
 ll_status ll_blueprint_place(const ll_blueprint *blueprint, const ll_need_options *options,

@@ -10,7 +10,7 @@
 
 /* Each layer's memory: K of all blocks, V of all blocks, then the norms. */
 struct block_pool {
-    struct backend *backend;
+    struct backend_split split;
     int layers, block_tokens;
     int64_t capacity, free_count;
     struct backend_cache *caches; /* [layers] */
@@ -20,8 +20,9 @@ struct block_pool {
     int64_t shared_count;         /* blocks with more than one reference */
     int64_t touched;              /* blocks below this number have been handed out since the last trim */
     bool *written;                /* [capacity] handed out since the last trim: its pages are in memory */
-    uint64_t block_bytes;         /* of one block in all layers */
-    atomic_uint_fast64_t *used, *resident;
+    uint64_t block_bytes;         /* of one block in the device's layers */
+    uint64_t host_block_bytes;    /* in the host's layers of a split */
+    atomic_uint_fast64_t *used, *resident, *host_used;
 };
 
 struct layer_sizes {
@@ -57,11 +58,11 @@ static bool layer_bytes(const struct block_options *options, const struct block_
     return true;
 }
 
-bool blocks_bytes(const struct block_options *options, int block_tokens, uint64_t *ret)
+bool blocks_bytes(const struct block_options *options, int first, int end, int block_tokens, uint64_t *ret)
 {
     uint64_t sum = 0;
     struct layer_sizes sizes;
-    for (int i = 0; i < options->layers; i++)
+    for (int i = first; i < end; i++)
         if (!layer_bytes(options, &options->shapes[i], block_tokens, &sizes) ||
             !mem_add(sum, sizes.total, &sum))
             return false;
@@ -73,7 +74,7 @@ static ll_status open_layer(struct block_pool *pool, int i, const struct block_o
                             ll_error *error)
 {
     const struct block_shape *shape = &options->shapes[i];
-    struct backend *backend = pool->backend;
+    struct backend *backend = split_layer(&pool->split, i);
     struct layer_sizes sizes;
     void *memory;
     if (!layer_bytes(options, shape, pool->block_tokens, &sizes))
@@ -81,7 +82,7 @@ static ll_status open_layer(struct block_pool *pool, int i, const struct block_o
                          (long long)options->blocks);
     LL_TRY(backend->table->memory_new(backend, MEMORY_CACHE, sizes.total, &memory, error));
     pool->layer_bytes[i] = sizes.total;
-    pool->block_bytes += 2 * sizes.block;
+    *(backend == pool->split.device ? &pool->block_bytes : &pool->host_block_bytes) += 2 * sizes.block;
     pool->caches[i] = (struct backend_cache){.k = memory,
                                              .v = (char *)memory + sizes.half,
                                              .k_type = options->type,
@@ -106,8 +107,8 @@ static bool allocate_lists(struct block_pool *pool, const struct block_options *
     return pool->caches && pool->layer_bytes && pool->references && pool->free_blocks && pool->written;
 }
 
-ll_status blocks_open(struct backend *backend, const struct block_options *options, struct block_pool **ret,
-                      ll_error *error)
+ll_status blocks_open(const struct backend_split *split, const struct block_options *options,
+                      struct block_pool **ret, ll_error *error)
 {
     if (options->blocks < 1 || options->blocks > INT32_MAX)
         return error_set(error, LL_ARGUMENT, "cache", "a KV cache of %lld blocks cannot be made",
@@ -115,9 +116,9 @@ ll_status blocks_open(struct backend *backend, const struct block_options *optio
     struct block_pool *pool = mem_new(1, sizeof *pool);
     if (!pool)
         return error_nomem(error, "cache", sizeof *pool);
-    *pool = (struct block_pool){.backend = backend,
+    *pool = (struct block_pool){.split = *split,
                                 .layers = options->layers,
-                                .block_tokens = backend->block_tokens,
+                                .block_tokens = split->device->block_tokens,
                                 .capacity = options->blocks};
     ll_status status = LL_OK;
     if (!allocate_lists(pool, options))
@@ -133,6 +134,7 @@ ll_status blocks_open(struct backend *backend, const struct block_options *optio
     pool->free_count = pool->capacity;
     pool->used = options->used;
     pool->resident = options->resident;
+    pool->host_used = options->host_used;
     *ret = pool;
     return LL_OK;
 }
@@ -147,19 +149,28 @@ static void set_written(struct block_pool *pool, int64_t block, bool written)
                                   memory_order_relaxed);
 }
 
+/* The blocks begin to hold keys, or hold none any more. The counters are set last, when the pool is whole. */
+static void count_blocks(struct block_pool *pool, int64_t blocks)
+{
+    if (pool->used)
+        atomic_fetch_add_explicit(pool->used, (uint64_t)blocks * pool->block_bytes, memory_order_relaxed);
+    if (pool->host_used)
+        atomic_fetch_add_explicit(pool->host_used, (uint64_t)blocks * pool->host_block_bytes,
+                                  memory_order_relaxed);
+}
+
 void blocks_close(struct block_pool *pool)
 {
     if (!pool)
         return;
-    if (pool->used) /* set last, when the pool is whole */
-        atomic_fetch_sub_explicit(pool->used, (uint64_t)blocks_used(pool) * pool->block_bytes,
-                                  memory_order_relaxed);
+    count_blocks(pool, -blocks_used(pool));
     for (int64_t i = 0; pool->resident && i < pool->touched; i++)
         set_written(pool, i, false);
-    for (int i = 0; pool->caches && pool->layer_bytes && i < pool->layers; i++)
+    for (int i = 0; pool->caches && pool->layer_bytes && i < pool->layers; i++) {
+        struct backend *backend = split_layer(&pool->split, i);
         if (pool->caches[i].k)
-            pool->backend->table->memory_free(pool->backend, MEMORY_CACHE, pool->caches[i].k,
-                                              pool->layer_bytes[i]);
+            backend->table->memory_free(backend, MEMORY_CACHE, pool->caches[i].k, pool->layer_bytes[i]);
+    }
     mem_free(pool->caches);
     mem_free(pool->layer_bytes);
     mem_free(pool->references);
@@ -171,6 +182,11 @@ void blocks_close(struct block_pool *pool)
 const struct backend_cache *blocks_caches(const struct block_pool *pool)
 {
     return pool->caches;
+}
+
+struct backend *blocks_backend(const struct block_pool *pool, int layer)
+{
+    return split_layer(&pool->split, layer);
 }
 
 int blocks_tokens(const struct block_pool *pool)
@@ -191,7 +207,7 @@ void blocks_count(const struct block_pool *pool, struct block_counts *ret)
                                  .free = pool->free_count};
 }
 
-/* A run of free blocks is let go in each layer, K and V. */
+/* A run of free blocks is let go in each layer, K and V, whose memory is the host's. */
 static uint64_t forget_run(struct block_pool *pool, int64_t first, int64_t end)
 {
     uint64_t bytes = 0;
@@ -199,6 +215,8 @@ static uint64_t forget_run(struct block_pool *pool, int64_t first, int64_t end)
         set_written(pool, block, false);
     for (int i = 0; i < pool->layers; i++) {
         const struct backend_cache *cache = &pool->caches[i];
+        if (!split_layer(&pool->split, i)->host_memory)
+            continue;
         bytes += machine_forget((char *)cache->k + first * cache->k_block_bytes,
                                 (size_t)((end - first) * cache->k_block_bytes));
         bytes += machine_forget((char *)cache->v + first * cache->v_block_bytes,
@@ -210,7 +228,7 @@ static uint64_t forget_run(struct block_pool *pool, int64_t first, int64_t end)
 uint64_t blocks_trim(struct block_pool *pool)
 {
     uint64_t bytes = 0;
-    for (int64_t first = 0; pool->backend->host_memory && first < pool->touched;) {
+    for (int64_t first = 0; first < pool->touched;) {
         int64_t end = first;
         while (end < pool->touched && pool->references[end] == 0)
             end++;
@@ -239,8 +257,7 @@ static int32_t take(struct block_pool *pool)
     pool->references[block] = 1;
     pool->touched = block >= pool->touched ? block + 1 : pool->touched;
     set_written(pool, block, true);
-    if (pool->used)
-        atomic_fetch_add_explicit(pool->used, pool->block_bytes, memory_order_relaxed);
+    count_blocks(pool, 1);
     return block;
 }
 
@@ -251,8 +268,7 @@ static void drop(struct block_pool *pool, int32_t block)
     if (left > 0)
         return;
     pool->free_blocks[pool->free_count++] = block;
-    if (pool->used)
-        atomic_fetch_sub_explicit(pool->used, pool->block_bytes, memory_order_relaxed);
+    count_blocks(pool, -1);
 }
 
 /* The block that is written next; when another sequence shares it, this one gets a copy. */
@@ -260,8 +276,8 @@ static ll_status unshare(struct block_pool *pool, struct block_table *table, siz
 {
     int32_t old = table->blocks[index], copy = take(pool);
     for (int i = 0; i < pool->layers; i++) {
-        ll_status status =
-            pool->backend->table->cache_copy(pool->backend, &pool->caches[i], old, copy, error);
+        struct backend *backend = split_layer(&pool->split, i);
+        ll_status status = backend->table->cache_copy(backend, &pool->caches[i], old, copy, error);
         if (status != LL_OK) {
             drop(pool, copy);
             return status;
@@ -300,7 +316,8 @@ ll_status block_table_reserve(struct block_pool *pool, struct block_table *table
 uint64_t block_table_growth(const struct block_pool *pool, const struct block_table *table, int64_t tokens)
 {
     size_t need = blocks_for(pool, table->length + tokens);
-    return need > table->count ? (uint64_t)(need - table->count) * pool->block_bytes : 0;
+    uint64_t bytes = pool->host_block_bytes + (pool->split.device->host_memory ? pool->block_bytes : 0);
+    return need > table->count ? (uint64_t)(need - table->count) * bytes : 0;
 }
 
 void block_table_advance(struct block_table *table, int64_t tokens)

@@ -9,7 +9,7 @@
 
 #include <stdatomic.h>
 
-#include "backend/backend.h"
+#include "backend/split.h"
 
 struct block_pool;
 
@@ -25,21 +25,24 @@ struct block_options {
     enum dtype type;            /* of K and V */
     int64_t blocks;             /* capacity */
     /* Count the bytes of all pools' blocks that hold keys, and of those whose pages have been written to,
-     * held or free; may be NULL. */
-    atomic_uint_fast64_t *used, *resident;
+     * held or free, on the device; and of those that hold keys in a split's layers on the host. May be
+     * NULL. */
+    atomic_uint_fast64_t *used, *resident, *host_used;
 };
 
 struct block_counts { /* shared: held by more than one sequence, counted once */
     int64_t capacity, used, shared, free;
 };
 
-/* Bytes that the pool of these options takes on the backend; false when the product wraps. */
-bool blocks_bytes(const struct block_options *options, int block_tokens, uint64_t *ret);
-ll_status blocks_open(struct backend *backend, const struct block_options *options, struct block_pool **ret,
-                      ll_error *error);
+/* Bytes that the layers first … end-1 take in the pool of these options; false when the product wraps. */
+bool blocks_bytes(const struct block_options *options, int first, int end, int block_tokens, uint64_t *ret);
+/* In blocks of the device's size, each layer's beside its weights. Borrows the backends. */
+ll_status blocks_open(const struct backend_split *split, const struct block_options *options,
+                      struct block_pool **ret, ll_error *error);
 void blocks_close(struct block_pool *pool);
 /* [layers], for the forward pass. */
 const struct backend_cache *blocks_caches(const struct block_pool *pool);
+struct backend *blocks_backend(const struct block_pool *pool, int layer);
 int blocks_tokens(const struct block_pool *pool); /* positions a block holds */
 int64_t blocks_used(const struct block_pool *pool);
 void blocks_count(const struct block_pool *pool, struct block_counts *ret);
@@ -66,7 +69,7 @@ void block_table_truncate(struct block_pool *pool, struct block_table *table, in
 /* `to` (empty) shares the first `length` positions of `from`. */
 ll_status block_table_share(struct block_pool *pool, const struct block_table *from, int64_t length,
                             struct block_table *to, ll_error *error);
-/* Bytes of the blocks that a reserve of so many tokens would take. */
+/* Bytes of the host's memory that a reserve of so many tokens would touch. */
 uint64_t block_table_growth(const struct block_pool *pool, const struct block_table *table, int64_t tokens);
 void block_table_fini(struct block_pool *pool, struct block_table *table);
 

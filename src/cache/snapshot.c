@@ -8,7 +8,7 @@
 #include "base/mem.h"
 
 struct passage { /* one stream through one cache */
-    struct backend *backend;
+    struct backend *backend; /* of the layer that passes now */
     const struct block_table *table;
     int64_t length;
     snapshot_fn move;
@@ -134,56 +134,67 @@ static ll_status move_layer(struct passage *p, const struct backend_cache *cache
     return status;
 }
 
-static ll_status move_layers(struct passage *p, const struct backend_cache *caches, int layers,
-                             int block_tokens, ll_error *error)
+/* The largest K or V of one block; for devices. */
+static uint64_t most_bytes(const struct backend_cache *caches, int layers)
 {
+    uint64_t most = 0;
+    for (int i = 0; i < layers; i++) {
+        uint64_t k = (uint64_t)caches[i].k_block_bytes, v = (uint64_t)caches[i].v_block_bytes;
+        most = k > most ? k : most;
+        most = v > most ? v : most;
+    }
+    return most;
+}
+
+static ll_status move_layers(struct passage *p, const struct block_pool *pool, int layers, int block_tokens,
+                             ll_error *error)
+{
+    const struct backend_cache *caches = blocks_caches(pool);
     ll_status status = LL_OK;
     for (size_t i = 0; i < blocks_for(p->length, caches[0].block_tokens); i++)
         if (p->table->blocks[i] < 0)
             return error_set(
                 error, LL_UNSUPPORTED, "snapshot",
                 "this session has let go of keys that lie before its window, so it cannot be saved");
-    if (!p->backend->host_memory) {
-        uint64_t most = 0;
-        for (int i = 0; i < layers; i++) {
-            uint64_t k = (uint64_t)caches[i].k_block_bytes, v = (uint64_t)caches[i].v_block_bytes;
-            most = k > most ? k : most;
-            most = v > most ? v : most;
-        }
-        p->row_space = mem_new((size_t)most, 1);
-        if (!p->row_space)
-            return error_nomem(error, "snapshot", (size_t)most);
-    }
-    for (int i = 0; i < layers && status == LL_OK; i++)
+    uint64_t most = most_bytes(caches, layers);
+    p->row_space = mem_new((size_t)most, 1);
+    if (!p->row_space)
+        return error_nomem(error, "snapshot", (size_t)most);
+    for (int i = 0; i < layers && status == LL_OK; i++) {
+        p->backend = blocks_backend(pool, i);
         status = move_layer(p, &caches[i], block_tokens, error);
+    }
     mem_free(p->row_space);
     return status;
 }
 
-static ll_status check_device(const struct backend *backend, bool reading, ll_error *error)
+static ll_status check_devices(const struct block_pool *pool, int layers, bool reading, ll_error *error)
 {
-    if (backend->host_memory || (reading ? backend->table->upload != NULL : backend->table->download != NULL))
-        return LL_OK;
-    return error_set(error, LL_UNSUPPORTED, "snapshot", "%s keeps its keys and values to itself",
-                     backend->name);
+    for (int i = 0; i < layers; i++) {
+        const struct backend *backend = blocks_backend(pool, i);
+        const struct backend_table *table = backend->table;
+        if (!backend->host_memory && !(reading ? table->upload != NULL : table->download != NULL))
+            return error_set(error, LL_UNSUPPORTED, "snapshot", "%s keeps its keys and values to itself",
+                             backend->name);
+    }
+    return LL_OK;
 }
 
-ll_status snapshot_write(struct backend *backend, const struct block_pool *pool, int layers,
-                         const struct block_table *table, snapshot_fn put, void *user, ll_error *error)
+ll_status snapshot_write(const struct block_pool *pool, int layers, const struct block_table *table,
+                         snapshot_fn put, void *user, ll_error *error)
 {
-    struct passage p = {backend, table, table->length, put, user, false, NULL};
-    LL_TRY(check_device(backend, false, error));
-    return move_layers(&p, blocks_caches(pool), layers, blocks_tokens(pool), error);
+    struct passage p = {NULL, table, table->length, put, user, false, NULL};
+    LL_TRY(check_devices(pool, layers, false, error));
+    return move_layers(&p, pool, layers, blocks_tokens(pool), error);
 }
 
-ll_status snapshot_read(struct backend *backend, struct block_pool *pool, int layers, int64_t length,
-                        int block_tokens, struct block_table *table, snapshot_fn get, void *user,
-                        ll_error *error)
+ll_status snapshot_read(struct block_pool *pool, int layers, int64_t length, int block_tokens,
+                        struct block_table *table, snapshot_fn get, void *user, ll_error *error)
 {
-    struct passage p = {backend, table, length, get, user, true, NULL};
-    LL_TRY(check_device(backend, true, error));
+    struct passage p = {NULL, table, length, get, user, true, NULL};
+    LL_TRY(check_devices(pool, layers, true, error));
     LL_TRY(block_table_reserve(pool, table, length, error));
-    ll_status status = move_layers(&p, blocks_caches(pool), layers, block_tokens, error);
+    ll_status status = move_layers(&p, pool, layers, block_tokens, error);
     block_table_advance(table, length);
     if (status != LL_OK)
         block_table_truncate(pool, table, 0);

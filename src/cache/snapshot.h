@@ -16,11 +16,10 @@ typedef ll_status (*snapshot_fn)(void *user, void *bytes, size_t length, ll_erro
 bool snapshot_bytes(const struct block_pool *pool, int layers, int64_t length, int block_tokens,
                     uint64_t *ret);
 /* LL_UNSUPPORTED when the device cannot give its cache out or a block was dropped. */
-ll_status snapshot_write(struct backend *backend, const struct block_pool *pool, int layers,
-                         const struct block_table *table, snapshot_fn put, void *user, ll_error *error);
+ll_status snapshot_write(const struct block_pool *pool, int layers, const struct block_table *table,
+                         snapshot_fn put, void *user, ll_error *error);
 /* Into an empty table; on failure it is empty again. */
-ll_status snapshot_read(struct backend *backend, struct block_pool *pool, int layers, int64_t length,
-                        int block_tokens, struct block_table *table, snapshot_fn get, void *user,
-                        ll_error *error);
+ll_status snapshot_read(struct block_pool *pool, int layers, int64_t length, int block_tokens,
+                        struct block_table *table, snapshot_fn get, void *user, ll_error *error);
 
 #endif

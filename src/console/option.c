@@ -35,6 +35,7 @@
 #define ANYWHERE false
 
 static const char *const kv_types[] = {"f32", "f16", "bf16", "q8_0", NULL};
+static const char *const automatic[] = {"auto", NULL};
 static const char *const scalings[] = {"none", "linear", "yarn", "longrope", "llama3", NULL};
 static const char *const precisions[] = {"stored", "f32", "f16", "bf16", "8bit", "4bit", NULL};
 static const char *const methods[] = {"auto", "whole", "select", "tree", "refine", "extractive", NULL};
@@ -63,6 +64,10 @@ static const struct option_row rows[OPTION_COUNT] = {
                         "threads (default: one for each core this process may use)"},
     [OPTION_MEMORY] = {"memory", 0, OPTION_IS_COUNT, "BYTES", NULL, NULL, 1 << 20, 9e15, ANYWHERE, COMPUTES,
                        "take no more of the device than this, such as 2G (default: what there is)"},
+    [OPTION_GPU_LAYERS] = {"gpu-layers", 0, OPTION_IS_COUNT, "N", "auto", automatic, 0, 100000, ANYWHERE,
+                           COMPUTES | PLAN,
+                           "layers on the GPU, the last ones; the others run on the processor (auto: what "
+                           "fits)"},
     [OPTION_MAX_TOKENS] = {"max-tokens", 'n', COUNT_OF(NULL, 0, 1e9), ANYWHERE, CHAT | RUN | BENCH,
                            "tokens to generate at most (default: to the end of the answer; bench: 32)"},
     [OPTION_TEMP] = {"temp", 0, NUMBER_OF("0", 0, 100), ANYWHERE, GENERATES,

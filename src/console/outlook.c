@@ -9,6 +9,7 @@
 #include "console/chart.h"
 #include "console/escape.h"
 #include "console/human.h"
+#include "console/outlook_split.h"
 
 enum { MOST_CONTEXTS = 32, FIRST_CONTEXT = 512 };
 
@@ -465,6 +466,7 @@ static void show_text(struct view *view, struct text *out)
     show_model(view, out);
     show_contexts(view, out);
     show_rows(view, out);
+    outlook_split_show(view->outlook, view->info.layers, out);
     show_naive(view, out);
     show_choices(view, out);
     show_memories(view, out);
@@ -650,6 +652,7 @@ static void show_json(struct view *view, struct text *out)
     json_object_set_new(root, "windows", windows_json(view));
     json_object_set_new(root, "fits", fits_json(view));
     json_object_set_new(root, "placement", placement_json(view));
+    json_object_set_new(root, "split", outlook_split_json(view->outlook, view->info.layers));
     json_object_set_new(root, "tasks", tasks_json(view));
     json_object_set_new(root, "folk_rules", folk_json(view));
     char *text = json_dumps(root, JSON_INDENT(2));

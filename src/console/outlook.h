@@ -15,6 +15,7 @@ struct outlook { /* what is asked */
     uint64_t memories[OUTLOOK_MEMORIES]; /* bytes; of devices or of choices to buy */
     size_t memory_count;
     bool memories_found; /* of this machine, not given by the user */
+    int gpu_layers;      /* that were asked for, as in ll_model_options */
 };
 
 enum outlook_form { OUTLOOK_TEXT, OUTLOOK_JSON, OUTLOOK_CSV, OUTLOOK_SVG };

@@ -20,6 +20,7 @@ struct recorder {
     int threads;
     ll_device_kind device;
     double joules; /* of the device when the run began */
+    int gpu_layers;
 };
 
 void recorder_path(struct text *path)
@@ -62,7 +63,8 @@ struct recorder *recorder_open(const char *verb, const char *path, const char *l
     ll_memory memory;
     if (!recorder)
         return NULL;
-    *recorder = (struct recorder){.warn = warn, .kv = kv, .threads = threads};
+    *recorder = (struct recorder){
+        .warn = warn, .kv = kv, .threads = threads, .gpu_layers = LL_GPU_LAYERS_AUTO};
     recorder_path(&recorder->log);
     text_puts(&recorder->model, path);
     ll_runlog_entry_init(&recorder->entry);
@@ -83,6 +85,17 @@ struct recorder *recorder_open(const char *verb, const char *path, const char *l
     return recorder;
 }
 
+/* The device's name tells how many layers it has where the processor has the others. */
+static void name_split(struct recorder *recorder, const ll_model_info *info)
+{
+    char *device = recorder->entry.device;
+    size_t cap = sizeof recorder->entry.device, length = strlen(device);
+    bool split = recorder->device == LL_CUDA && (size_t)info->gpu_layers <= info->layers;
+    if (split && recorder->gpu_layers != info->gpu_layers)
+        snprintf(device + length, cap - length, ", %d of %zu layers", info->gpu_layers, info->layers);
+    recorder->gpu_layers = recorder->device == LL_CUDA ? info->gpu_layers : LL_GPU_LAYERS_AUTO;
+}
+
 void recorder_model(struct recorder *recorder, const ll_model *model)
 {
     ll_model_info info;
@@ -90,6 +103,7 @@ void recorder_model(struct recorder *recorder, const ll_model *model)
         return;
     if (ll_model_get_info(model, &info) == LL_OK) {
         recorder->adapter_bytes = info.adapter_bytes;
+        name_split(recorder, &info);
         snprintf(recorder->entry.weights, sizeof recorder->entry.weights, "%s", info.quantization);
     }
     (void)ll_model_get_identity(model, recorder->entry.identity, NULL);
@@ -103,6 +117,7 @@ static void predict(struct recorder *recorder, size_t context)
     ll_need need;
     ll_need_options_init(&options);
     options.device = recorder->device;
+    options.gpu_layers = recorder->gpu_layers;
     options.threads = recorder->threads;
     options.cache_type = recorder->kv;
     options.context = context;
@@ -158,11 +173,19 @@ void recorder_coverage(struct recorder *recorder, double share)
         recorder->entry.coverage = fmin(recorder->entry.coverage, share); /* NAN: the other one */
 }
 
-static void measure(ll_runlog_entry *entry, double joules, const ll_engine *engine, const ll_session *session)
+/* What was predicted is the GPU's part where there is one. */
+static size_t measured_device(const struct recorder *recorder, const ll_engine *engine)
 {
+    return recorder->gpu_layers == 0 && ll_engine_device_count(engine) > 1 ? 1 : 0;
+}
+
+static void measure(struct recorder *recorder, const ll_engine *engine, const ll_session *session)
+{
+    ll_runlog_entry *entry = &recorder->entry;
+    double joules = recorder->joules;
     ll_memory memory;
     ll_session_stats stats;
-    if (engine && ll_engine_get_memory(engine, 0, &memory) == LL_OK) {
+    if (engine && ll_engine_get_memory(engine, measured_device(recorder, engine), &memory) == LL_OK) {
         memcpy(entry->peak, memory.peak, sizeof entry->peak);
         entry->resident_peak = memory.resident_peak;
         entry->joules = memory.joules - joules; /* NAN: the device does not count them */
@@ -181,7 +204,7 @@ void recorder_update(struct recorder *recorder, const ll_engine *engine, const l
     if (!recorder || !recorder->id)
         return;
     ll_runlog_entry counted = recorder->entry; /* measuring adds what the session has counted so far */
-    measure(&recorder->entry, recorder->joules, engine, session);
+    measure(recorder, engine, session);
     write_row(recorder, false);
     recorder->entry = counted;
 }
@@ -192,7 +215,7 @@ void recorder_close(struct recorder *recorder, const ll_engine *engine, const ll
     if (!recorder)
         return;
     if (recorder->id) {
-        measure(&recorder->entry, recorder->joules, engine, session);
+        measure(recorder, engine, session);
         snprintf(recorder->entry.end, sizeof recorder->entry.end, "%s", end);
         write_row(recorder, true);
     }

@@ -10,6 +10,14 @@ ll_dtype cache_type_of(const struct settings *settings)
     return types[settings_count(settings, OPTION_KV, 1)];
 }
 
+int gpu_layers_of(const struct settings *settings)
+{
+    const char *given = settings_text(settings, OPTION_GPU_LAYERS);
+    if (!given || strcmp(given, "auto") == 0)
+        return LL_GPU_LAYERS_AUTO;
+    return (int)settings_count(settings, OPTION_GPU_LAYERS, 0);
+}
+
 /* A file's name; "none" takes one back that was given elsewhere. */
 static const char *file_of(const struct settings *settings, enum option option)
 {

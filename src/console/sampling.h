@@ -8,6 +8,7 @@
 
 ll_sampling sampling_of(const struct settings *settings); /* borrows the settings' stop strings */
 ll_dtype cache_type_of(const struct settings *settings);
+int gpu_layers_of(const struct settings *settings);
 ll_plan_options plan_options_of(const struct settings *settings); /* borrows the settings' texts */
 
 #endif

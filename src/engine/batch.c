@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "engine/keep.h"
+#include "engine/room.h"
 #include "engine/sampler.h"
 #include "engine/step.h"
 #include "memory/estimate.h"
@@ -31,6 +32,7 @@ struct batch {
     bool *finished; /* [request_count] */
     size_t request_count, next, width;
     ll_dtype cache_type;
+    bool moved; /* layers have been taken off the device */
     const ll_run *run;
     struct block_pool *pool;
     struct block_table prefix; /* the shared tokens */
@@ -72,19 +74,23 @@ uint64_t batch_cache_bytes(const ll_model *model, size_t context, size_t width, 
     uint64_t bytes;
     if (!model_cache_type(model, cache_type, &type))
         return UINT64_MAX;
-    bytes = estimate_cache(model_hparams(model), engine_backend(model_engine(model))->block_tokens, context,
-                           type);
+    bytes = estimate_cache(model_hparams(model), model_backend(model)->block_tokens, context, type);
     return mem_multiply(bytes, width, &bytes) ? bytes : UINT64_MAX;
 }
 
 /* As many as asked or eight, fewer when there are fewer requests or the memory holds fewer. */
 static size_t choose_width(const struct batch *b)
 {
-    uint64_t room = engine_room(model_engine(b->model));
+    enum dtype type;
+    struct room room;
     size_t width = b->options->width ? b->options->width : DEFAULT_WIDTH;
     width = width < MAX_WIDTH ? width : MAX_WIDTH;
     width = width < b->request_count ? width : b->request_count;
-    while (width > 1 && batch_cache_bytes(b->model, b->options->context, width, b->cache_type) > room / 2)
+    if (!model_cache_type(b->model, b->cache_type, &type))
+        return 1; /* opening the pool says why it cannot be */
+    room_read(b->model, &room);
+    double share = room_share(b->model, &room, b->options->context, type);
+    while (width > 1 && share * (double)width > 0.5)
         width--;
     return width;
 }
@@ -122,7 +128,7 @@ static ll_status open_pool(struct batch *b, ll_error *error)
 
 static ll_status compute_prefix(struct batch *b, ll_error *error)
 {
-    size_t most = (size_t)forward_rows(engine_backend(model_engine(b->model)));
+    size_t most = (size_t)forward_rows(model_backend(b->model));
     while ((size_t)b->prefix.length < b->options->shared) {
         size_t at = (size_t)b->prefix.length, left = b->options->shared - at;
         size_t rows = left < most ? left : most;
@@ -148,7 +154,7 @@ static void close_slot(struct batch *b, struct slot *slot)
 static int64_t kept_length(const struct batch *b, size_t request)
 {
     int64_t kept = (int64_t)b->requests[request].kept;
-    bool same = b->cache_type == b->options->cache_type;
+    bool same = !b->moved && b->cache_type == b->options->cache_type;
     if (!same || kept <= (int64_t)b->options->shared)
         return 0;
     const struct backend_cache *caches = blocks_caches(b->pool);
@@ -215,7 +221,7 @@ static ll_status finish_slot(struct batch *b, struct slot *slot, ll_finish finis
         output->tokens[i] = slot->tokens.ids[prompt + i];
     output->count = slot->generated;
     output->finish = finish;
-    output->coarser = b->cache_type != b->options->cache_type;
+    output->coarser = b->moved || b->cache_type != b->options->cache_type;
     output->stopped_by_guard = finish == LL_FINISH_CALLER;
     b->finished[request] = true;
     close_slot(b, slot);
@@ -284,7 +290,7 @@ static void show_rest(struct batch *b)
 static size_t plan_step(struct batch *b, struct step_part *parts, struct slot **owners)
 {
     size_t count = 0;
-    int64_t room = forward_rows(engine_backend(model_engine(b->model)));
+    int64_t room = forward_rows(model_backend(b->model));
     for (int prompts = 0; prompts < 2; prompts++)
         for (size_t i = 0; i < b->width && room > 0; i++) {
             struct slot *slot = &b->slots[i];
@@ -373,7 +379,7 @@ static void close_pool(struct batch *b)
             close_slot(b, &b->slots[i]);
     engine_lock(model_engine(b->model));
     block_table_fini(b->pool, &b->prefix);
-    blocks_close(b->pool);
+    model_close_cache(b->model, b->pool);
     engine_unlock(model_engine(b->model));
     if (b->slots && b->logits)
         engine_count_logits(model_engine(b->model), -(int64_t)(b->width * b->vocabulary * sizeof *b->logits));
@@ -389,6 +395,7 @@ static void close_pool(struct batch *b)
 static ll_status run_rest(struct batch *b, ll_error *error)
 {
     bool idle = false;
+    LL_TRY(model_wake(b->model, b->run, error)); /* it may have retreated */
     ll_status status = open_pool(b, error);
     if (status == LL_OK)
         status = compute_prefix(b, error);
@@ -410,10 +417,15 @@ static bool step_down(struct batch *b, const ll_error *why)
         log_printf(log, LOG_WARNING, "memory", "%s; going on with %zu windows at once", why->text, b->width);
         return true;
     }
-    if (b->cache_type == LL_Q8_0 || !model_cache_type(b->model, LL_Q8_0, &type))
+    if (b->cache_type != LL_Q8_0 && model_cache_type(b->model, LL_Q8_0, &type)) {
+        b->cache_type = LL_Q8_0;
+        log_printf(log, LOG_WARNING, "memory", "%s; going on with q8_0 keys and values", why->text);
+        return true;
+    }
+    if (!model_retreat(b->model))
         return false;
-    b->cache_type = LL_Q8_0;
-    log_printf(log, LOG_WARNING, "memory", "%s; going on with q8_0 keys and values", why->text);
+    b->moved = true;
+    log_printf(log, LOG_WARNING, "memory", "%s; going on with fewer layers on the GPU", why->text);
     return true;
 }
 

@@ -6,8 +6,9 @@
  * gives the same tokens alone or among others.
  *
  * When memory runs short, before or in the middle, nothing that is finished is lost: the rest goes on with
- * half the width, and when that is 1, with q8_0 keys and values, which is the last rung and may change what
- * is generated. Each rung is told through the log. */
+ * half the width, and when that is 1, with q8_0 keys and values, then with half the layers of a device and at
+ * last none, while no session is open on it. The later rungs may change what is generated. Each rung is told
+ * through the log. */
 #ifndef ENGINE_BATCH_H
 #define ENGINE_BATCH_H
 
@@ -26,7 +27,7 @@ struct batch_output {
     size_t count;
     ll_finish finish;
     bool stopped_by_guard; /* on_token asked to stop */
-    bool coarser;          /* keys and values were kept in q8_0 because memory ran short */
+    bool coarser;          /* memory ran short: keys and values in q8_0, or layers taken off the device */
 };
 
 struct batch_options {

@@ -182,7 +182,10 @@ ll_status ll_blueprint_get_type(const ll_blueprint *b, size_t index, ll_weight_t
 
 void ll_need_options_init(ll_need_options *options)
 {
-    *options = (ll_need_options){.size = sizeof *options, .cache_type = LL_F16, .sequences = 1};
+    *options = (ll_need_options){.size = sizeof *options,
+                                 .cache_type = LL_F16,
+                                 .sequences = 1,
+                                 .gpu_layers = LL_GPU_LAYERS_AUTO};
 }
 
 static ll_status make_request(const ll_blueprint *b, const ll_need_options *given,
@@ -207,6 +210,13 @@ static ll_status make_request(const ll_blueprint *b, const ll_need_options *give
                                       .context = o.context ? o.context : (uint64_t)b->hparams.context,
                                       .sequences = o.sequences,
                                       .shared = o.shared};
+    if (o.gpu_layers < LL_GPU_LAYERS_AUTO)
+        return error_set(error, LL_ARGUMENT, "plan", "%d layers on the GPU make no sense", o.gpu_layers);
+    if (o.gpu_layers == 0)
+        o.device = LL_CPU;
+    ret->host_embedding =
+        o.device == LL_CUDA && o.gpu_layers != LL_GPU_LAYERS_AUTO && o.gpu_layers <= b->hparams.layers;
+    ret->host_layers = ret->host_embedding ? b->hparams.layers - o.gpu_layers : 0;
     return LL_OK;
 }
 
@@ -229,9 +239,18 @@ ll_status ll_blueprint_fit(const ll_blueprint *b, const ll_need_options *options
     return LL_OK;
 }
 
+ll_status ll_blueprint_fit_layers(const ll_blueprint *b, const ll_need_options *options, uint64_t memory,
+                                  int *ret_layers, ll_error *error)
+{
+    struct footprint_request request;
+    LL_TRY(make_request(b, options, &request, error));
+    *ret_layers = footprint_layers(&b->hparams, &b->inventory, b->vocabulary, &request, memory);
+    return LL_OK;
+}
+
 /* ---- several devices ---- */
 
-struct placing {
+struct spreading {
     uint64_t scratch, program; /* on every device; program: or the driver */
     uint64_t first, last;      /* embedding; output and logits */
     uint64_t logits;
@@ -240,7 +259,7 @@ struct placing {
     const struct footprint_request *request;
 };
 
-static uint64_t placed_layer(const struct placing *p, size_t layer)
+static uint64_t placed_layer(const struct spreading *p, size_t layer)
 {
     return footprint_weights(&p->blueprint->inventory.layer[layer], p->request->precision,
                              p->request->device.kind) +
@@ -248,7 +267,7 @@ static uint64_t placed_layer(const struct placing *p, size_t layer)
 }
 
 /* Layers from first on as far as they fit; the output needs room beside the last of them. */
-static ll_placement fill_device(const struct placing *p, size_t first, uint64_t memory)
+static ll_placement fill_device(const struct spreading *p, size_t first, uint64_t memory)
 {
     size_t layers = (size_t)p->blueprint->hparams.layers;
     ll_placement place = {.first_layer = first, .memory = memory, .embedding = first == 0};
@@ -281,7 +300,7 @@ ll_status ll_blueprint_place(const ll_blueprint *b, const ll_need_options *optio
     ll_need need;
     LL_TRY(make_request(b, options, &request, error));
     footprint_compute(&b->hparams, &b->inventory, b->vocabulary, &request, &need);
-    struct placing p = {.scratch = need.bytes[LL_SCRATCH],
+    struct spreading p = {.scratch = need.bytes[LL_SCRATCH],
                         .program = need.bytes[LL_PROGRAM],
                         .logits = need.bytes[LL_LOGITS],
                         .blueprint = b,

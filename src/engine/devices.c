@@ -94,6 +94,16 @@ ll_status devices_open(const char *device, const char *plugin_folder, const stru
     return status;
 }
 
+ll_status devices_open_host(const struct devices *devices, const struct backend_options *options,
+                            struct backend **ret, ll_error *error)
+{
+    const struct backend_table *table = devices->backend->table;
+    *ret = NULL;
+    if (table == &reference_backend)
+        return reference_backend.open(options, ret, error);
+    return devices->backend->host_memory ? LL_OK : cpu_backend.open(options, ret, error);
+}
+
 void devices_close(struct devices *devices)
 {
     if (devices->backend)

@@ -20,6 +20,10 @@ struct devices {
  * else the CPU; a device that was named must work or the call fails with the reason. */
 ll_status devices_open(const char *device, const char *plugin_folder, const struct backend_options *options,
                        struct devices *ret, ll_error *error);
+/* A second one for the layers that the chosen one has no room for, in the host's memory: the processor, or
+ * another reference beside a reference. NULL where the chosen one is the processor itself. */
+ll_status devices_open_host(const struct devices *devices, const struct backend_options *options,
+                            struct backend **ret, ll_error *error);
 void devices_close(struct devices *devices);
 
 #endif

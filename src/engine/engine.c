@@ -23,11 +23,13 @@ struct counter { /* bytes now, and the most that they were */
 struct ll_engine {
     atomic_int references;
     struct devices devices;
+    _Atomic(struct backend *) host; /* NULL: not needed yet */
+    int threads;
     struct log log;
     pthread_mutex_t step;
     struct counter mapped, made, logits; /* weights in mapped files, and made from them; logits for callers */
-    atomic_uint_fast64_t cache_used, cache_resident;
-    atomic_int_fast64_t idle_scratch;
+    atomic_uint_fast64_t cache_used, cache_resident, host_cache_used;
+    atomic_int_fast64_t idle_scratch, host_idle_scratch;
     struct published activity; /* ll_activity; written under the lock */
     struct machine machine;
     uint64_t resident_file; /* pages of files that were in memory before any model: the program's own */
@@ -64,6 +66,7 @@ ll_status ll_engine_open(const ll_engine_options *given, ll_engine **ret, ll_err
     machine_process(&engine->machine, &process);
     engine->resident_file = process.resident_file;
     engine->limit = options.memory;
+    engine->threads = options.threads;
     if (engine->devices.kind == LL_CUDA)
         engine->nvml = nvml_open("libnvidia-ml.so.1", engine->devices.index, &engine->no_sensors);
     *ret = engine;
@@ -76,6 +79,9 @@ void ll_engine_close(ll_engine *engine)
         return;
     machine_close(&engine->machine);
     nvml_close(engine->nvml);
+    struct backend *host = atomic_load(&engine->host);
+    if (host)
+        host->table->close(host);
     devices_close(&engine->devices);
     pthread_mutex_destroy(&engine->step);
     mem_free(engine);
@@ -99,9 +105,9 @@ void engine_count_host_weights(ll_engine *engine, int64_t mapped, int64_t made)
     count(&engine->made, made);
 }
 
-void engine_count_idle_scratch(ll_engine *engine, int64_t bytes)
+void engine_count_idle_scratch(ll_engine *engine, bool host, int64_t bytes)
 {
-    atomic_fetch_add(&engine->idle_scratch, bytes);
+    atomic_fetch_add(host ? &engine->host_idle_scratch : &engine->idle_scratch, bytes);
 }
 
 void engine_count_logits(ll_engine *engine, int64_t bytes)
@@ -109,9 +115,9 @@ void engine_count_logits(ll_engine *engine, int64_t bytes)
     count(&engine->logits, bytes);
 }
 
-atomic_uint_fast64_t *engine_cache_used(ll_engine *engine)
+atomic_uint_fast64_t *engine_cache_used(ll_engine *engine, bool host)
 {
-    return &engine->cache_used;
+    return host ? &engine->host_cache_used : &engine->cache_used;
 }
 
 atomic_uint_fast64_t *engine_cache_resident(ll_engine *engine)
@@ -140,6 +146,34 @@ void ll_engine_set_log(ll_engine *engine, ll_log_fn log, void *user)
 struct backend *engine_backend(const ll_engine *engine)
 {
     return engine->devices.backend;
+}
+
+ll_status engine_host(ll_engine *engine, struct backend **ret, ll_error *error)
+{
+    struct backend *host = atomic_load(&engine->host);
+    if (!host) {
+        struct backend_options options = {.threads = engine->threads, .log = &engine->log};
+        LL_TRY(devices_open_host(&engine->devices, &options, &host, error));
+        atomic_store(&engine->host, host);
+    }
+    *ret = host;
+    return LL_OK;
+}
+
+struct backend *engine_second(const ll_engine *engine)
+{
+    return atomic_load(&engine->host);
+}
+
+/* The device-th of the backends that are open. */
+static const struct backend *backend_at(const ll_engine *engine, size_t device)
+{
+    return device == 0 ? engine->devices.backend : atomic_load(&engine->host);
+}
+
+static ll_device_kind kind_at(const ll_engine *engine, size_t device)
+{
+    return device == 0 ? engine->devices.kind : LL_CPU;
 }
 
 ll_device_kind engine_kind(const ll_engine *engine)
@@ -176,16 +210,15 @@ void engine_unlock(ll_engine *engine)
 
 size_t ll_engine_device_count(const ll_engine *engine)
 {
-    (void)engine;
-    return 1;
+    return atomic_load(&engine->host) ? 2 : 1;
 }
 
 ll_status ll_engine_get_device(const ll_engine *engine, size_t device, ll_device_info *ret)
 {
     if (device >= ll_engine_device_count(engine))
         return LL_NOT_FOUND;
-    const struct backend *backend = engine->devices.backend;
-    *ret = (ll_device_info){.kind = engine->devices.kind};
+    const struct backend *backend = backend_at(engine, device);
+    *ret = (ll_device_info){.kind = kind_at(engine, device)};
     snprintf(ret->name, sizeof ret->name, "%s", backend->device);
     snprintf(ret->backend, sizeof ret->backend, "%s", backend->name);
     return LL_OK;
@@ -198,17 +231,16 @@ static uint64_t minus(uint64_t a, uint64_t b)
     return a > b ? a - b : 0;
 }
 
-uint64_t engine_room(ll_engine *engine)
+uint64_t engine_room(ll_engine *engine, const struct backend *backend)
 {
     struct backend_memory_use use = {0};
-    const struct backend *backend = engine->devices.backend;
-    uint64_t mapped = (uint64_t)atomic_load(&engine->mapped.now), room;
-    uint64_t ours = mapped + (uint64_t)atomic_load(&engine->made.now);
+    uint64_t mapped = backend->host_memory ? (uint64_t)atomic_load(&engine->mapped.now) : 0, room;
+    uint64_t ours = mapped + (backend->host_memory ? (uint64_t)atomic_load(&engine->made.now) : 0);
     backend->table->memory_use(backend, &use);
     for (int kind = 0; kind < MEMORY_KINDS; kind++)
         ours += use.ours[kind];
     room = minus(use.free, mapped); /* the system counts pages of mapped files as free */
-    if (engine->limit > 0 && minus(engine->limit, ours) < room)
+    if (backend == engine->devices.backend && engine->limit > 0 && minus(engine->limit, ours) < room)
         room = minus(engine->limit, ours);
     return room;
 }
@@ -224,7 +256,7 @@ static void warn_when_short(ll_engine *engine, const struct backend_memory_use *
 ll_status engine_check_growth(ll_engine *engine, uint64_t bytes, ll_error *error)
 {
     enum { SPARE = 32 << 20, STRIDE = 64 << 20 };
-    const struct backend *backend = engine->devices.backend;
+    const struct backend *host = engine_second(engine), *backend = host ? host : engine->devices.backend;
     struct backend_memory_use use = {0};
     if (!backend->host_memory) /* a device gives what it promises */
         return LL_OK;
@@ -254,8 +286,10 @@ const char *ll_component_name(ll_component component)
     return (unsigned)component < LL_COMPONENTS ? names[component] : "unknown";
 }
 
-static void read_components(const ll_engine *engine, const struct backend_memory_use *use, ll_memory *ret)
+static void read_components(const ll_engine *engine, size_t device, const struct backend_memory_use *use,
+                            ll_memory *ret)
 {
+    bool host = backend_at(engine, device)->host_memory, first = device == 0;
     static const enum backend_memory_kind kinds[LL_COMPONENTS] = {[LL_WEIGHTS] = MEMORY_WEIGHTS,
                                                                   [LL_CACHE] = MEMORY_CACHE,
                                                                   [LL_SCRATCH] = MEMORY_SCRATCH,
@@ -265,21 +299,27 @@ static void read_components(const ll_engine *engine, const struct backend_memory
         ret->peak[i] = use->peak[kinds[i]];
     }
     const struct counter *mapped = &engine->mapped, *made = &engine->made;
-    ret->reserved[LL_WEIGHTS] += (uint64_t)(atomic_load(&mapped->now) + atomic_load(&made->now));
-    ret->peak[LL_WEIGHTS] += (uint64_t)(atomic_load(&mapped->peak) + atomic_load(&made->peak));
-    ret->reserved[LL_LOGITS] += (uint64_t)atomic_load(&engine->logits.now);
-    ret->peak[LL_LOGITS] += (uint64_t)atomic_load(&engine->logits.peak);
+    if (host && (first || !engine->devices.backend->host_memory)) {
+        ret->reserved[LL_WEIGHTS] += (uint64_t)(atomic_load(&mapped->now) + atomic_load(&made->now));
+        ret->peak[LL_WEIGHTS] += (uint64_t)(atomic_load(&mapped->peak) + atomic_load(&made->peak));
+    }
+    if (first) {
+        ret->reserved[LL_LOGITS] += (uint64_t)atomic_load(&engine->logits.now);
+        ret->peak[LL_LOGITS] += (uint64_t)atomic_load(&engine->logits.peak);
+    }
     for (int i = LL_WEIGHTS; i < LL_PROGRAM; i++) {
         ret->used[i] = ret->reserved[i];
         ret->peak[i] = ret->peak[i] > ret->reserved[i] ? ret->peak[i] : ret->reserved[i];
     }
-    ret->used[LL_CACHE] = atomic_load(&engine->cache_used);
-    ret->used[LL_SCRATCH] = minus(ret->used[LL_SCRATCH], (uint64_t)atomic_load(&engine->idle_scratch));
+    ret->used[LL_CACHE] = atomic_load(first ? &engine->cache_used : &engine->host_cache_used);
+    ret->used[LL_SCRATCH] = minus(
+        ret->used[LL_SCRATCH],
+        (uint64_t)atomic_load(first ? &engine->idle_scratch : &engine->host_idle_scratch));
 }
 
 /* On the CPU: what is resident and none of the components above. Mapped weights are resident as far as
  * they have been read. */
-static void read_process(const ll_engine *engine, ll_memory *ret)
+static void read_process(const ll_engine *engine, size_t device, ll_memory *ret)
 {
     struct machine_process process;
     machine_process(&engine->machine, &process);
@@ -290,11 +330,11 @@ static void read_process(const ll_engine *engine, ll_memory *ret)
     ret->resident_peak = machine_resident_peak();
     if (ret->resident_peak < ret->resident)
         ret->resident_peak = ret->resident;
-    if (engine->devices.kind != LL_CPU)
+    if (device != (engine->devices.kind == LL_CPU ? 0 : 1)) /* where the processor is */
         return;
     ret->used[LL_WEIGHTS] -= (uint64_t)atomic_load(&engine->mapped.now) - mapped;
     counted = ret->used[LL_WEIGHTS] + ret->used[LL_SCRATCH] + ret->used[LL_LOGITS] +
-              atomic_load(&engine->cache_resident); /* blocks that are free again keep their pages */
+              atomic_load(device ? &engine->host_cache_used : &engine->cache_resident); /* and free ones */
     ret->used[LL_PROGRAM] = minus(process.resident, counted);
     ret->reserved[LL_PROGRAM] = ret->peak[LL_PROGRAM] = ret->used[LL_PROGRAM];
 }
@@ -306,13 +346,13 @@ ll_status ll_engine_get_memory(const ll_engine *engine, size_t device, ll_memory
         return LL_NOT_FOUND;
     struct backend_memory_use use = {0};
     struct nvml_reading sensors;
-    const struct backend *backend = engine->devices.backend;
+    const struct backend *backend = backend_at(engine, device);
     backend->table->memory_use(backend, &use);
     *ret = (ll_memory){.total = use.total, .free = use.free};
-    read_components(engine, &use, ret);
-    read_process(engine, ret);
+    read_components(engine, device, &use, ret);
+    read_process(engine, device, ret);
     ret->limit = use.limit;
-    nvml_read(engine->nvml, &sensors);
+    nvml_read(device == 0 ? engine->nvml : NULL, &sensors);
     ret->busy = sensors.busy;
     ret->celsius = sensors.celsius;
     ret->watts = sensors.watts;

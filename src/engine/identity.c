@@ -5,6 +5,7 @@
 #include <openssl/evp.h>
 #include <string.h>
 
+#include "backend/split.h"
 #include "base/error.h"
 #include "engine/engine.h"
 #include "formats/gguf.h"
@@ -62,7 +63,7 @@ static bool add_file(EVP_MD_CTX *digest, const struct gguf *gguf)
     return good;
 }
 
-static bool add_model(EVP_MD_CTX *digest, const ll_model *model)
+static bool add_files(EVP_MD_CTX *digest, const ll_model *model)
 {
     const struct adapters *adapters = model_adapters(model);
     bool good = add_file(digest, model_gguf(model));
@@ -71,23 +72,43 @@ static bool add_model(EVP_MD_CTX *digest, const ll_model *model)
         good = add_text(digest, "adapter") && add(digest, &scale, sizeof scale) &&
                add_file(digest, adapters_gguf(adapters, i));
     }
+    return good;
+}
+
+/* The files, and where they are computed. */
+static bool add_model(EVP_MD_CTX *digest, const ll_model *model)
+{
+    const unsigned char *kept = model_kept_files(model);
+    bool good = kept ? add(digest, kept, IDENTITY_BYTES) : add_files(digest, model);
     ll_device_info device = {0};
     (void)ll_engine_get_device(model_engine(model), 0, &device);
-    return good && add_text(digest, device.backend);
+    good = good && add_text(digest, device.backend);
+    struct backend_split split = model_split(model);
+    if (!split.host && split.device == engine_backend(model_engine(model)))
+        return good;
+    return good && add_text(digest, "split") && add(digest, &split.first, sizeof split.first);
+}
+
+typedef bool (*add_fn)(EVP_MD_CTX *digest, const ll_model *model);
+
+static ll_status hash_model(const ll_model *model, add_fn part, unsigned char ret[IDENTITY_BYTES],
+                            ll_error *error)
+{
+    EVP_MD_CTX *digest = EVP_MD_CTX_new();
+    bool good = digest && EVP_DigestInit_ex(digest, EVP_sha256(), NULL) == 1 && part(digest, model) &&
+                EVP_DigestFinal_ex(digest, ret, NULL) == 1;
+    EVP_MD_CTX_free(digest);
+    return good ? LL_OK : error_set(error, LL_NOMEM, "model", "no memory to hash the model");
+}
+
+ll_status model_hash_files(const ll_model *model, unsigned char ret[IDENTITY_BYTES], ll_error *error)
+{
+    return hash_model(model, add_files, ret, error);
 }
 
 ll_status model_identity(const ll_model *model, unsigned char ret[IDENTITY_BYTES], ll_error *error)
 {
-    const unsigned char *kept = model_kept_identity(model);
-    if (kept) {
-        memcpy(ret, kept, IDENTITY_BYTES);
-        return LL_OK;
-    }
-    EVP_MD_CTX *digest = EVP_MD_CTX_new();
-    bool good = digest && EVP_DigestInit_ex(digest, EVP_sha256(), NULL) == 1 && add_model(digest, model) &&
-                EVP_DigestFinal_ex(digest, ret, NULL) == 1;
-    EVP_MD_CTX_free(digest);
-    return good ? LL_OK : error_set(error, LL_NOMEM, "model", "no memory to hash the model");
+    return hash_model(model, add_model, ret, error);
 }
 
 ll_status ll_model_get_identity(const ll_model *model, char ret[65], ll_error *error)

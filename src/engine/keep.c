@@ -8,7 +8,6 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "cache/snapshot.h"
-#include "engine/engine.h"
 #include "engine/model.h"
 #include "model/hparams.h"
 
@@ -26,7 +25,6 @@ static ll_status put(void *user, void *bytes, size_t length, ll_error *error)
 bool keep_write(ll_model *model, struct block_pool *pool, const struct block_table *table, int64_t length,
                 struct strbuf *out)
 {
-    struct backend *backend = engine_backend(model_engine(model));
     struct kept_header header = {.length = (uint64_t)length, .block_tokens = (uint64_t)blocks_tokens(pool)};
     struct block_table first = {0};
     size_t start = out->length;
@@ -36,7 +34,7 @@ bool keep_write(ll_model *model, struct block_pool *pool, const struct block_tab
         return false;
     strbuf_append(out, (const char *)&header, sizeof header);
     bool good = block_table_share(pool, table, length, &first, &ignored) == LL_OK &&
-                snapshot_write(backend, pool, layers, &first, put, out, &ignored) == LL_OK && !out->failed &&
+                snapshot_write(pool, layers, &first, put, out, &ignored) == LL_OK && !out->failed &&
                 out->length == start + sizeof header + header.bytes;
     block_table_fini(pool, &first);
     if (good) {
@@ -77,6 +75,6 @@ bool keep_read(ll_model *model, struct block_pool *pool, const char *bytes, size
         !snapshot_bytes(pool, layers, length, blocks_tokens(pool), &needed) || needed != header.bytes ||
         needed != reading.left || header.hash != hash_bytes(reading.bytes, reading.left, header.length))
         return false;
-    return snapshot_read(engine_backend(model_engine(model)), pool, layers, length, blocks_tokens(pool),
-                         table, get, &reading, &ignored) == LL_OK;
+    return snapshot_read(pool, layers, length, blocks_tokens(pool), table, get, &reading, &ignored) ==
+           LL_OK;
 }

@@ -19,6 +19,7 @@
 #include "base/utf8.h"
 #include "engine/engine.h"
 #include "engine/identity.h"
+#include "engine/placing.h"
 #include "engine/room.h"
 #include "formats/hf_folder.h"
 #include "memory/estimate.h"
@@ -28,6 +29,7 @@
 #include "model/forward.h"
 
 enum { META_SHOWN = 96 }; /* bytes of a value shown by ll_model_get_meta */
+enum { UNDECIDED = -3, ALL_ON_HOST, ALL_ON_DEVICE }; /* in place of the first layer on a device */
 
 struct meta {
     char *key, *value;
@@ -42,16 +44,20 @@ struct ll_model {
     struct adapters *adapters;
     struct model_hparams hparams;
     struct model_params params;
-    struct forward *forward; /* NULL: metadata only, or at rest */
+    struct placing placing;     /* what is wanted; under the engine's lock */
+    atomic_int first;           /* layer on the device, the others are with the host; or one of the above */
+    struct placing_note placed; /* what is to be said of it; under the engine's lock */
+    int caches;                 /* open ones; under the engine's lock */
+    struct forward *forward;    /* NULL: metadata only, or at rest */
     bool rests;              /* weights are let go until they are next needed; under the engine's lock */
     bool weighty;            /* not opened for its metadata only */
     pthread_mutex_t waking;  /* held while weights go or come back */
     int64_t mapped, made;    /* bytes of weights used where the file is mapped, and made from a folder's */
     void *step_room;
-    int64_t idle_scratch;    /* bytes of scratch that no step has written to yet */
+    int64_t idle_scratch[2]; /* bytes of scratch that no step has written to yet; 1: of the engine's host */
     struct folder_names {    /* of a folder, whose tensors are there only while its weights are */
         bool kept;
-        unsigned char identity[IDENTITY_BYTES];
+        unsigned char files[IDENTITY_BYTES];
         uint64_t fingerprint;
     } names;
     struct meta *meta;       /* [gguf_value_count], made on opening */
@@ -125,7 +131,7 @@ static ll_status read_meta(ll_model *model, ll_error *error)
 
 void ll_model_options_init(ll_model_options *options)
 {
-    *options = (ll_model_options){.size = sizeof *options};
+    *options = (ll_model_options){.size = sizeof *options, .gpu_layers = LL_GPU_LAYERS_AUTO};
 }
 
 static ll_status check_vocabulary(const ll_model *model, ll_error *error)
@@ -156,8 +162,6 @@ static void report_unlocked(void *user, const ll_progress *progress)
  * weights are on a device. */
 static void count_weights_here(ll_model *model, int64_t mapped, int64_t made)
 {
-    if (!engine_backend(model->engine)->host_memory)
-        mapped = made = 0;
     engine_count_host_weights(model->engine, mapped - model->mapped, made - model->made);
     model->mapped = mapped;
     model->made = made;
@@ -172,10 +176,16 @@ void *model_step_room(ll_model *model, size_t bytes)
 
 void model_count_scratch(ll_model *model)
 {
-    int64_t idle = model->forward ? (int64_t)forward_idle_bytes(model->forward) : 0;
-    if (idle != model->idle_scratch)
-        engine_count_idle_scratch(model->engine, idle - model->idle_scratch);
-    model->idle_scratch = idle;
+    struct backend_split split = model_split(model);
+    const struct backend *device = engine_backend(model->engine), *host = split_front(&split);
+    for (int side = 0; side < 2; side++) {
+        int64_t idle = 0;
+        if (model->forward && (side == 0 || host != device))
+            idle = (int64_t)forward_idle_bytes(model->forward, side == 0 ? device : host);
+        if (idle != model->idle_scratch[side])
+            engine_count_idle_scratch(model->engine, side == 1, idle - model->idle_scratch[side]);
+        model->idle_scratch[side] = idle;
+    }
 }
 
 static void unload_weights(ll_model *model)
@@ -187,14 +197,45 @@ static void unload_weights(ll_model *model)
     count_weights_here(model, 0, 0);
 }
 
+/* Where the layers go; while no cache is open. Under the engine's lock. */
+static ll_status decide_place(ll_model *model, const struct placing *placing, ll_error *error)
+{
+    struct backend_split split;
+    LL_TRY(placing_choose(model->engine, model->gguf, &model->hparams, placing, &split, &model->placed,
+                          error));
+    LL_TRY(room_check_load(model->engine, &split, model->gguf, &model->hparams, error));
+    atomic_store(&model->first, split.host ? split.first
+                                : split.device == engine_backend(model->engine) ? ALL_ON_DEVICE
+                                                                                : ALL_ON_HOST);
+    model->placing = *placing;
+    return LL_OK;
+}
+
+/* Half of the layers that are on a device leave it, and in the end all; what is there already is let go.
+ * Under the engine's lock. */
+static bool fall_back(ll_model *model)
+{
+    struct placing placing = model->placing;
+    struct backend_split split = model_split(model);
+    int there = model->hparams.layers - (split.host ? split.first : 0);
+    if (split.device->host_memory || there == 0 || model->caches > 0)
+        return false;
+    unload_weights(model);
+    placing.wanted = LL_GPU_LAYERS_AUTO;
+    placing.most = there / 2;
+    return decide_place(model, &placing, NULL) == LL_OK;
+}
+
 /* Tensors of a folder that need another layout are made now, and stay. */
 static ll_status hold_weights(ll_model *model, const ll_run *run, ll_error *error)
 {
+    struct backend_split split = model_split(model);
     int64_t mapped = 0, made = 0;
     for (size_t i = 0; i < gguf_tensor_count(model->gguf); i++) {
         LL_TRY(gguf_hold(model->gguf, i, error));
         int64_t bytes = (int64_t)gguf_tensor_at(model->gguf, i)->bytes;
-        *(gguf_made(model->gguf, i) ? &made : &mapped) += bytes;
+        if (placing_is_here(&split, gguf_tensor_at(model->gguf, i)->name))
+            *(gguf_made(model->gguf, i) ? &made : &mapped) += bytes;
         count_weights_here(model, mapped, made);
         if (run && cancel_requested(run->cancel))
             return error_set(error, LL_CANCELLED, "model", "loading was cancelled");
@@ -202,43 +243,50 @@ static ll_status hold_weights(ll_model *model, const ll_run *run, ll_error *erro
     return LL_OK;
 }
 
-/* The embedding stays: whoever compares words may read it at any time. */
-static void drop_weights(ll_model *model)
+/* Copies of those that are used elsewhere, or all. The embedding stays: whoever compares words may read it at
+ * any time. */
+static void drop_weights(ll_model *model, bool used)
 {
-    for (size_t i = 0; i < gguf_tensor_count(model->gguf); i++)
-        if (strcmp(gguf_tensor_at(model->gguf, i)->name, "token_embd.weight") != 0)
+    struct backend_split split = model_split(model);
+    for (size_t i = 0; i < gguf_tensor_count(model->gguf); i++) {
+        const char *name = gguf_tensor_at(model->gguf, i)->name;
+        if (strcmp(name, "token_embd.weight") != 0 && (used || !placing_is_here(&split, name)))
             gguf_drop(model->gguf, i);
+    }
 }
 
 static ll_status keep_names(ll_model *model, ll_error *error)
 {
     if (!gguf_has_source(model->gguf) || model->names.kept)
         return LL_OK;
-    LL_TRY(model_identity(model, model->names.identity, error));
+    LL_TRY(model_hash_files(model, model->names.files, error));
     model->names.fingerprint = model_fingerprint(model);
     model->names.kept = true;
     return LL_OK;
 }
 
-const unsigned char *model_kept_identity(const ll_model *model)
+const unsigned char *model_kept_files(const ll_model *model)
 {
-    return model->names.kept ? model->names.identity : NULL;
+    return model->names.kept ? model->names.files : NULL;
 }
 
 static ll_status load_weights(ll_model *model, const ll_run *run, ll_error *error)
 {
-    struct backend *backend = engine_backend(model->engine);
-    if (model->adapters && !backend->host_memory)
-        return error_set(error, LL_UNSUPPORTED, "adapter",
-                         "adapters run on the processor so far; --device cpu puts them there");
-    LL_TRY(room_check_load(model->engine, model->gguf, &model->hparams, error));
+    if (model->first == UNDECIDED) {
+        struct placing wanted = model->placing;
+        LL_TRY(decide_place(model, &wanted, error));
+    } else {
+        struct backend_split there = model_split(model);
+        LL_TRY(room_check_load(model->engine, &there, model->gguf, &model->hparams, error));
+    }
+    struct backend_split split = model_split(model);
     LL_TRY(hold_weights(model, run, error));
     LL_TRY(keep_names(model, error));
-    LL_TRY(params_load(model->gguf, model->adapters, backend, &model->hparams, run, &model->params, error));
-    if (!backend->host_memory)
-        drop_weights(model);
+    LL_TRY(params_load(model->gguf, model->adapters, &split, &model->hparams, run, &model->params,
+                       error));
+    drop_weights(model, false);
     LL_TRY(check_vocabulary(model, error));
-    LL_TRY(forward_open(backend, &model->hparams, &model->params, &model->forward, error));
+    LL_TRY(forward_open(&split, &model->hparams, &model->params, &model->forward, error));
     model_count_scratch(model);
     return LL_OK;
 }
@@ -252,9 +300,15 @@ static ll_status load_unlocked(ll_model *model, const ll_run *run, ll_error *err
         inner.on_progress = report_unlocked;
     engine_lock(model->engine);
     ll_status status = load_weights(model, &inner, error);
+    while (status == LL_DEVICE_MEMORY && model->placing.wanted == LL_GPU_LAYERS_AUTO && fall_back(model))
+        status = load_weights(model, &inner, error); /* there was less room than the device had said */
     if (status != LL_OK)
         unload_weights(model);
+    struct placing_note placed = model->placed;
+    model->placed.text[0] = '\0';
     engine_unlock(model->engine);
+    if (status == LL_OK && placed.text[0])
+        log_printf(engine_log(model->engine), placed.level, "memory", "%s", placed.text);
     return status;
 }
 
@@ -278,6 +332,13 @@ static ll_status open_parts(ll_model *model, const char *path, const ll_model_op
         model->hparams.vocabulary = (int64_t)tokenizer_size(model->tokenizer);
         return LL_OK;
     }
+    if (options->gpu_layers < LL_GPU_LAYERS_AUTO)
+        return error_set(error, LL_ARGUMENT, "model", "%d layers on the GPU make no sense",
+                         options->gpu_layers);
+    model->placing = (struct placing){.wanted = options->gpu_layers,
+                                      .tokens = options->context,
+                                      .adapters = options->adapter_count > 0,
+                                      .most = -1};
     model->weighty = true;
     return load_unlocked(model, run, error);
 }
@@ -324,6 +385,7 @@ ll_status ll_model_open(ll_engine *engine, const char *path, const ll_model_opti
         return error_nomem(error, "model", sizeof *model);
     atomic_init(&model->references, 1);
     open_waking(&model->waking);
+    atomic_init(&model->first, UNDECIDED);
     model->engine = engine;
     engine_retain(engine);
     ll_status status = open_parts(model, path, &options, run, error);
@@ -442,6 +504,20 @@ static uint64_t file_fingerprint(const struct gguf *gguf)
     return hash_bytes(bytes + size - last, last, hash);
 }
 
+struct backend_split model_split(const ll_model *model)
+{
+    int first = atomic_load(&model->first);
+    struct backend *device = engine_backend(model->engine), *host = engine_second(model->engine);
+    if (first == ALL_ON_HOST)
+        return split_none(host);
+    return first < 0 ? split_none(device) : (struct backend_split){device, host, first};
+}
+
+struct backend *model_backend(const ll_model *model)
+{
+    return model_split(model).device;
+}
+
 uint64_t model_fingerprint(const ll_model *model)
 {
     if (model->names.kept)
@@ -481,9 +557,11 @@ bool model_cache_type(const ll_model *model, ll_dtype type, enum dtype *ret)
 ll_status model_open_cache(ll_model *model, size_t tokens, size_t sequences, ll_dtype type,
                            struct block_pool **ret, ll_error *error)
 {
-    struct backend *backend = engine_backend(model->engine);
+    struct backend_split split = model_split(model);
+    bool elsewhere = split.device != engine_backend(model->engine);
+    int border = split.host ? split.first : 0, layers = model->hparams.layers;
     struct block_options options = {.layers = model->hparams.layers, .head_dim = model->hparams.head_dim};
-    size_t per_block = (size_t)backend->block_tokens;
+    size_t per_block = (size_t)split.device->block_tokens;
     if (!model_cache_type(model, type, &options.type))
         return error_set(error, LL_ARGUMENT, "model", "this KV cache type cannot hold heads of %d numbers",
                          model->hparams.head_dim);
@@ -492,19 +570,32 @@ ll_status model_open_cache(ll_model *model, size_t tokens, size_t sequences, ll_
                          tokens);
     options.blocks = (int64_t)(tokens / per_block + (tokens % per_block != 0) + sequences);
     struct block_shape *shapes = estimate_block_shapes(&model->hparams);
-    uint64_t bytes = UINT64_MAX;
     if (!shapes)
         return error_nomem(error, "model", (size_t)options.layers * sizeof *shapes);
     options.shapes = shapes;
-    options.used = engine_cache_used(model->engine);
-    options.resident = engine_cache_resident(model->engine);
-    if (!blocks_bytes(&options, backend->block_tokens, &bytes))
-        bytes = UINT64_MAX;
-    ll_status status = room_check_cache(model, bytes, tokens, sequences, options.type, error);
+    options.used = engine_cache_used(model->engine, elsewhere);
+    options.resident = elsewhere ? NULL : engine_cache_resident(model->engine);
+    options.host_used = engine_cache_used(model->engine, true);
+    ll_status status = LL_OK;
+    for (int part = 0; part < 2 && status == LL_OK; part++) {
+        int first = part ? border : 0, end = part ? layers : border;
+        uint64_t bytes;
+        if (!blocks_bytes(&options, first, end, (int)per_block, &bytes))
+            bytes = UINT64_MAX;
+        if (first < end)
+            status = room_check_cache(model, first, end, bytes, tokens, sequences, options.type, error);
+    }
     if (status == LL_OK)
-        status = blocks_open(backend, &options, ret, error);
+        status = blocks_open(&split, &options, ret, error);
+    model->caches += status == LL_OK;
     mem_free(shapes);
     return status;
+}
+
+void model_close_cache(ll_model *model, struct block_pool *pool)
+{
+    model->caches -= pool != NULL;
+    blocks_close(pool);
 }
 
 /* ---- information ---- */
@@ -546,10 +637,20 @@ void model_describe(const struct gguf *gguf, const struct model_hparams *h, cons
     *ret = info;
 }
 
+static int gpu_layers(const ll_model *model)
+{
+    struct backend_split split = model_split(model);
+    if (!model->weighty || split.device != engine_backend(model->engine) ||
+        (split.device->host_memory && !split.host))
+        return 0;
+    return split.host ? model->hparams.layers - split.first : model->hparams.layers + 1;
+}
+
 ll_status ll_model_get_info(const ll_model *model, ll_model_info *ret)
 {
-    uint64_t tokens = (uint64_t)engine_backend(model->engine)->block_tokens * 1024;
+    uint64_t tokens = (uint64_t)model_backend(model)->block_tokens * 1024;
     model_describe(model->gguf, &model->hparams, model->tokenizer, &model->chat, ret);
+    ret->gpu_layers = gpu_layers(model);
     ret->adapters = adapters_count(model->adapters);
     ret->cache_bytes_per_token =
         estimate_cache(&model->hparams, (int)(tokens / 1024), tokens, DT_F16) / tokens;
@@ -563,6 +664,20 @@ uint64_t ll_model_cached_bytes(const ll_model *model)
 
 /* ---- rest ---- */
 
+/* Weights and scratch on the backends of the model. Under the engine's lock. */
+static uint64_t weighty_bytes(const ll_model *model)
+{
+    struct backend_split split = model_split(model);
+    const struct backend *const backends[] = {split.device, split.host};
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < 2 && backends[i]; i++) {
+        struct backend_memory_use use = {0};
+        backends[i]->table->memory_use(backends[i], &use);
+        bytes += use.ours[MEMORY_WEIGHTS] + use.ours[MEMORY_SCRATCH];
+    }
+    return bytes;
+}
+
 uint64_t ll_model_rest(ll_model *model)
 {
     uint64_t bytes = 0;
@@ -570,22 +685,29 @@ uint64_t ll_model_rest(ll_model *model)
         return 0;
     engine_lock(model->engine);
     if (!model->rests) {
-        struct backend_memory_use before = {0}, after = {0};
-        const struct backend *backend = engine_backend(model->engine);
-        backend->table->memory_use(backend, &before);
+        uint64_t before = weighty_bytes(model);
         bytes = (uint64_t)(model->mapped + model->made);
         unload_weights(model);
-        drop_weights(model);
+        drop_weights(model, true);
         model->rests = true;
-        backend->table->memory_use(backend, &after);
-        bytes += before.ours[MEMORY_WEIGHTS] - after.ours[MEMORY_WEIGHTS];
-        bytes += before.ours[MEMORY_SCRATCH] - after.ours[MEMORY_SCRATCH];
+        bytes += before - weighty_bytes(model);
     }
     gguf_forget(model->gguf);
     engine_unlock(model->engine);
     pthread_mutex_unlock(&model->waking);
     machine_trim();
     return bytes;
+}
+
+bool model_retreat(ll_model *model)
+{
+    pthread_mutex_lock(&model->waking);
+    engine_lock(model->engine);
+    bool able = fall_back(model);
+    model->rests = model->rests || !model->forward;
+    engine_unlock(model->engine);
+    pthread_mutex_unlock(&model->waking);
+    return able;
 }
 
 /* Mapped weights are read from the file again, piece by piece, so that it can be seen and stopped. */

@@ -3,6 +3,7 @@
 #ifndef ENGINE_MODEL_H
 #define ENGINE_MODEL_H
 
+#include "backend/split.h"
 #include "longleaf.h"
 #include "text/chat.h"
 #include "text/tokenizer.h"
@@ -12,6 +13,7 @@ struct forward;
 struct gguf;
 struct model_hparams;
 struct block_pool;
+struct backend;
 
 /* Borrowed; live as long as the model. */
 ll_engine *model_engine(const ll_model *model);
@@ -20,8 +22,8 @@ const struct chat *model_chat(const ll_model *model);
 const struct gguf *model_gguf(const ll_model *model);
 const struct model_hparams *model_hparams(const ll_model *model);
 const struct adapters *model_adapters(const ll_model *model); /* NULL: none */
-/* NULL: to be computed. */
-const unsigned char *model_kept_identity(const ll_model *model);
+/* What model_hash_files gave while the tensors were there; NULL: to be computed. */
+const unsigned char *model_kept_files(const ll_model *model);
 /* The step's own lists, too large for small stacks: made at the first, kept for all. NULL: no memory. Under
  * the engine's lock; always asked for with the same size. */
 void *model_step_room(ll_model *model, size_t bytes);
@@ -45,13 +47,22 @@ void model_describe(const struct gguf *gguf, const struct model_hparams *hparams
 void model_name_file(const char *path, ll_error *error);
 /* LL_UNSUPPORTED when the file is an adapter, which is no model by itself. */
 ll_status model_refuse_adapter(const struct gguf *gguf, ll_error *error);
+/* Where the layers are, from any thread; stays so while a cache is open. Of a model without weights: where
+ * they would be. The backend behind the border, which is asked for rows of a step and the like. */
+struct backend_split model_split(const ll_model *model);
+struct backend *model_backend(const ll_model *model);
 /* Differs between any two models whose files differ in more than a few bytes of weights: a hash of the
  * metadata and what was put in place of it, the file's size and pieces of its tensors. */
 uint64_t model_fingerprint(const ll_model *model);
+/* Takes the weights off the device in favour of the processor: half of the layers there, all when it is one.
+ * False when none is there, a cache is open or the processor has no room. The weights come back as after
+ * ll_model_rest. */
+bool model_retreat(ll_model *model);
 /* A KV cache of `tokens` positions in all and one spare block for each of `sequences`. LL_NOMEM with
  * both numbers when it is larger than the free memory. */
 ll_status model_open_cache(ll_model *model, size_t tokens, size_t sequences, ll_dtype type,
                            struct block_pool **ret, ll_error *error);
+void model_close_cache(ll_model *model, struct block_pool *pool); /* NULL: none */
 /* The backend's name for a public cache type; false when it cannot hold this model's heads. */
 bool model_cache_type(const ll_model *model, ll_dtype type, enum dtype *ret);
 

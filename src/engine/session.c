@@ -13,6 +13,7 @@
 #include "base/published.h"
 #include "engine/engine.h"
 #include "engine/lookup.h"
+#include "engine/room.h"
 #include "engine/step.h"
 #include "memory/estimate.h"
 
@@ -70,13 +71,13 @@ void ll_session_options_init(ll_session_options *options)
     *options = (ll_session_options){.size = sizeof *options, .cache_type = LL_F16};
 }
 
-/* What the model was trained for, or what three quarters of the free memory hold. */
+/* What the model was trained for, or what three quarters of the free memory hold on either side. */
 static size_t default_context(const ll_model *model, enum dtype type)
 {
-    const struct model_hparams *h = model_hparams(model);
-    const struct backend *backend = engine_backend(model_engine(model));
-    uint64_t context = (uint64_t)h->context, room = engine_room(model_engine(model));
-    while (context > 256 && estimate_cache(h, backend->block_tokens, context, type) > room / 4 * 3)
+    uint64_t context = (uint64_t)model_hparams(model)->context;
+    struct room room;
+    room_read(model, &room);
+    while (context > 256 && room_share(model, &room, context, type) > 0.75)
         context /= 2;
     return (size_t)context;
 }
@@ -130,7 +131,7 @@ void ll_session_close(ll_session *s)
         return;
     engine_lock(model_engine(s->model));
     block_table_fini(s->pool, &s->table);
-    blocks_close(s->pool);
+    model_close_cache(s->model, s->pool);
     engine_unlock(model_engine(s->model));
     token_list_fini(&s->tokens);
     if (s->logits)
@@ -251,7 +252,7 @@ ll_status session_compute(ll_session *s, const ll_run *run, bool decoding, ll_to
     if (!s->logits_valid && (size_t)s->table.length == s->tokens.count)
         forget_computed(s, s->tokens.count - 1);
     size_t first = (size_t)s->table.length, total = s->tokens.count - first;
-    size_t most = (size_t)forward_rows(engine_backend(model_engine(s->model)));
+    size_t most = (size_t)forward_rows(model_backend(s->model));
     while ((size_t)s->table.length < s->tokens.count) {
         size_t at = (size_t)s->table.length, left = s->tokens.count - at;
         size_t count = left < most ? left : most;

@@ -147,8 +147,7 @@ static ll_status write_parts(struct writing *w, ll_session *session, const struc
     LL_TRY(put_const(w, state->tokens->ids, state->tokens->count * sizeof(ll_token), error));
     LL_TRY(put_const(w, state->logits, (size_t)header->logits * sizeof(float), error));
     engine_lock(model_engine(model));
-    ll_status status = snapshot_write(engine_backend(model_engine(model)), state->pool,
-                                      model_hparams(model)->layers, state->table, put, w, error);
+    ll_status status = snapshot_write(state->pool, model_hparams(model)->layers, state->table, put, w, error);
     engine_unlock(model_engine(model));
     if (status == LL_OK)
         status = flush(w, error);
@@ -328,9 +327,8 @@ static ll_status take_parts(struct reading *r, ll_session *session, const struct
     LL_TRY(read_tokens(r, header->tokens, h->vocabulary, state->tokens, error));
     LL_TRY(get(r, state->logits, (size_t)header->logits * sizeof(float), error));
     engine_lock(model_engine(model));
-    ll_status status =
-        snapshot_read(engine_backend(model_engine(model)), state->pool, h->layers, (int64_t)header->computed,
-                      (int)header->block_tokens, state->table, get, r, error);
+    ll_status status = snapshot_read(state->pool, h->layers, (int64_t)header->computed,
+                                     (int)header->block_tokens, state->table, get, r, error);
     engine_unlock(model_engine(model));
     *state->logits_valid = status == LL_OK && header->logits != 0;
     return status;

@@ -39,7 +39,7 @@ static ll_status fill(ll_model *model, struct block_pool *pool, const struct ste
     rows->step = (struct backend_step){0};
     for (size_t i = 0; i < count; i++)
         total += parts[i].count;
-    int64_t most = forward_rows(engine_backend(model_engine(model)));
+    int64_t most = forward_rows(model_backend(model));
     if (count > (size_t)most || total > most)
         return error_set(error, LL_INTERNAL, "step", "a step of %zu sequences and %lld tokens", count,
                          (long long)total);
@@ -94,7 +94,7 @@ ll_status step_run(ll_model *model, struct block_pool *pool, const struct step_p
 void step_reach(ll_model *model, struct step_reach *ret)
 {
     engine_lock(model_engine(model));
-    struct backend_reach reach = engine_backend(model_engine(model))->reach;
+    struct backend_reach reach = model_backend(model)->reach;
     engine_unlock(model_engine(model));
     *ret = (struct step_reach){.farthest = (size_t)reach.farthest, .queries = (size_t)reach.queries};
     if (reach.queries > 0)

@@ -15,6 +15,12 @@ struct block_shape *estimate_block_shapes(const struct model_hparams *hparams)
 uint64_t estimate_cache(const struct model_hparams *hparams, int block_tokens, uint64_t tokens,
                         enum dtype type)
 {
+    return estimate_layers(hparams, 0, hparams->layers, block_tokens, tokens, type);
+}
+
+uint64_t estimate_layers(const struct model_hparams *hparams, int first, int end, int block_tokens,
+                         uint64_t tokens, enum dtype type)
+{
     uint64_t bytes = UINT64_MAX,
              blocks = tokens / (uint64_t)block_tokens + (tokens % (uint64_t)block_tokens != 0);
     struct block_shape *shapes = estimate_block_shapes(hparams);
@@ -27,7 +33,7 @@ uint64_t estimate_cache(const struct model_hparams *hparams, int block_tokens, u
                                     .head_dim = hparams->head_dim,
                                     .type = type,
                                     .blocks = (int64_t)blocks};
-    if (!blocks_bytes(&options, block_tokens, &bytes))
+    if (!blocks_bytes(&options, first, end, block_tokens, &bytes))
         bytes = UINT64_MAX;
     mem_free(shapes);
     return bytes;

@@ -11,5 +11,8 @@ struct block_shape *estimate_block_shapes(const struct model_hparams *hparams);
 /* KV cache of one sequence of `tokens` positions; UINT64_MAX when it is beyond any memory. */
 uint64_t estimate_cache(const struct model_hparams *hparams, int block_tokens, uint64_t tokens,
                         enum dtype type);
+/* The same of the layers first … end-1. */
+uint64_t estimate_layers(const struct model_hparams *hparams, int first, int end, int block_tokens,
+                         uint64_t tokens, enum dtype type);
 
 #endif

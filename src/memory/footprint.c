@@ -76,13 +76,40 @@ uint64_t footprint_weights(const struct weight_part *part, ll_precision precisio
     return add(matrix_bytes(part, precision), vectors);
 }
 
-/* Frequencies of two rotary sets, slopes of ALiBi. */
-static uint64_t position_bytes(const struct model_hparams *h)
+/* Frequencies of two rotary sets, slopes of ALiBi, for the layers first … end-1. */
+static uint64_t position_bytes(const struct model_hparams *h, int first, int end)
 {
     uint64_t slopes = 0;
-    for (int i = 0; hparams_alibi(h) && i < h->layers; i++)
+    for (int i = first; hparams_alibi(h) && i < end; i++)
         slopes += (uint64_t)h->layer[i].heads * sizeof(float);
     return slopes + (h->architecture->position == LL_ROTARY ? (uint64_t)h->rotary_dim * sizeof(float) : 0);
+}
+
+/* Behind the border; all of them where there is none. An output that is the embedding lies on both sides. */
+static uint64_t device_weights(const struct model_hparams *h, const struct inventory *inventory,
+                               const struct footprint_request *r)
+{
+    ll_device_kind kind = r->device.kind;
+    bool tied = inventory->output.matrix_elements == 0;
+    uint64_t bytes = position_bytes(h, r->host_layers, h->layers);
+    if (!r->host_embedding)
+        return add(bytes, footprint_weights(&inventory->whole, r->precision, kind));
+    bytes = add(bytes, footprint_weights(&inventory->output, r->precision, kind));
+    if (tied)
+        bytes = add(bytes, matrix_bytes(&inventory->embedding, r->precision));
+    for (int i = r->host_layers; i < h->layers; i++)
+        bytes = add(bytes, footprint_weights(&inventory->layer[i], r->precision, kind));
+    return bytes;
+}
+
+static uint64_t host_weights(const struct model_hparams *h, const struct inventory *inventory,
+                             const struct footprint_request *r)
+{
+    uint64_t bytes = add(position_bytes(h, 0, r->host_layers),
+                         footprint_weights(&inventory->embedding, r->precision, LL_CPU));
+    for (int i = 0; i < r->host_layers; i++)
+        bytes = add(bytes, footprint_weights(&inventory->layer[i], r->precision, LL_CPU));
+    return bytes;
 }
 
 /* ---- cache ---- */
@@ -118,12 +145,14 @@ static void count_cache(const struct model_hparams *h, const struct footprint_re
     for (int i = 0; i < h->layers; i++) {
         bool sliding = h->layer[i].window > 0, alibi = !sliding && hparams_alibi(h);
         uint64_t *part = sliding ? &need->cache_sliding : alibi ? &need->cache_alibi : &need->cache_full;
-        *part = add(*part, layer_cache(h, i, r, tokens));
+        uint64_t bytes = layer_cache(h, i, r, tokens);
+        *part = add(*part, bytes);
+        uint64_t *side = i < r->host_layers ? &need->host[LL_CACHE] : &need->bytes[LL_CACHE];
+        *side = add(*side, bytes);
         need->sliding_layers += sliding;
         need->alibi_layers += alibi;
         need->full_layers += !sliding && !alibi;
     }
-    need->bytes[LL_CACHE] = add(add(need->cache_full, need->cache_sliding), need->cache_alibi);
 }
 
 /* ---- working space of the CPU ---- */
@@ -203,6 +232,27 @@ struct footprint_device footprint_device(ll_device_kind kind, int threads)
     return device;
 }
 
+static uint64_t program_bytes(uint64_t vocabulary, int threads)
+{
+    return PROGRAM_BYTES + times(vocabulary, BYTES_PER_WORD) + (uint64_t)threads * THREAD_BYTES;
+}
+
+/* The processor's side of a split, in blocks and steps of the device's size. */
+static void count_host(const struct model_hparams *h, const struct inventory *inventory, uint64_t vocabulary,
+                       const struct footprint_request *r, ll_need *need)
+{
+    bool layers = r->host_layers > 0;
+    uint64_t stream = times((uint64_t)h->width * sizeof(float), (uint64_t)r->device.rows);
+    need->host_layers = (size_t)r->host_layers;
+    need->host[LL_WEIGHTS] = host_weights(h, inventory, r);
+    need->host[LL_SCRATCH] =
+        layers ? add(forward_step_bytes(h, DT_F32, DT_F32, r->device.rows), working_bytes(h, inventory, r))
+               : stream;
+    need->host[LL_PROGRAM] = program_bytes(vocabulary, r->device.threads);
+    for (int i = 0; i < LL_COMPONENTS; i++)
+        need->host_total = add(need->host_total, need->host[i]);
+}
+
 void footprint_compute(const struct model_hparams *h, const struct inventory *inventory, uint64_t vocabulary,
                        const struct footprint_request *r, ll_need *ret)
 {
@@ -210,22 +260,21 @@ void footprint_compute(const struct model_hparams *h, const struct inventory *in
     struct model_hparams shape = *h;
     shape.vocabulary = (int64_t)vocabulary;
     bool cpu = r->device.kind == LL_CPU;
-    need.bytes[LL_WEIGHTS] =
-        add(footprint_weights(&inventory->whole, r->precision, r->device.kind), position_bytes(h));
+    uint64_t layers = (uint64_t)(h->layers - r->host_layers);
+    need.bytes[LL_WEIGHTS] = device_weights(h, inventory, r);
     need.bytes[LL_WEIGHTS] = add(need.bytes[LL_WEIGHTS], add(inventory->unknown_bytes, h->adapter_bytes));
     count_cache(h, r, &need);
     need.activations = forward_step_bytes(h, r->device.residual, r->device.activation, r->device.rows);
     need.working = cpu ? working_bytes(h, inventory, r) : 0;
-    need.graphs =
-        cpu ? 0 : (uint64_t)GRAPHS * GRAPH_NODE_BYTES * ((uint64_t)h->layers * LAYER_NODES + LAYER_NODES);
+    need.graphs = cpu ? 0 : (uint64_t)GRAPHS * GRAPH_NODE_BYTES * ((layers + 1) * LAYER_NODES);
     need.bytes[LL_SCRATCH] = add(add(need.activations, need.working), need.graphs);
     need.bytes[LL_LOGITS] = add(forward_output_bytes(&shape, r->device.activation, (int64_t)r->sequences),
                                 times(times(vocabulary, sizeof(float)), r->sequences));
-    need.bytes[LL_PROGRAM] =
-        cpu ? PROGRAM_BYTES + times(vocabulary, BYTES_PER_WORD) + (uint64_t)r->device.threads * THREAD_BYTES
-            : DRIVER_BYTES;
+    need.bytes[LL_PROGRAM] = cpu ? program_bytes(vocabulary, r->device.threads) : DRIVER_BYTES;
     for (int i = 0; i < LL_COMPONENTS; i++)
         need.total = add(need.total, need.bytes[i]);
+    if (r->host_embedding)
+        count_host(h, inventory, vocabulary, r, &need);
     count_naive(h, inventory, vocabulary, r, &need);
     *ret = need;
 }
@@ -243,4 +292,19 @@ uint64_t footprint_fit(const struct model_hparams *h, const struct inventory *in
         *(need.total <= memory ? &low : &high) = middle;
     }
     return low * (uint64_t)request->device.block_tokens;
+}
+
+int footprint_layers(const struct model_hparams *h, const struct inventory *inventory, uint64_t vocabulary,
+                     const struct footprint_request *request, uint64_t memory)
+{
+    struct footprint_request r = *request;
+    ll_need need;
+    for (int layers = h->layers + 1; layers > 0; layers--) {
+        r.host_embedding = layers <= h->layers;
+        r.host_layers = r.host_embedding ? h->layers - layers : 0;
+        footprint_compute(h, inventory, vocabulary, &r, &need);
+        if (need.total <= memory)
+            return layers;
+    }
+    return 0;
 }

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "model/forward.h"
 
+#include <string.h>
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "model/architecture.h"
@@ -9,18 +11,20 @@
 /* The share of softmax mass that ALiBi's reach may leave out: below fp32 rounding. */
 static const float reach_epsilon = 0x1p-24f;
 
-struct forward {
+/* The layers of one backend, with what they work in. */
+struct stretch {
     struct backend *backend;
     const struct backend_table *table;
     const struct model_hparams *hparams;
     const struct model_params *params;
-    void *scratch; /* one block, cut into the tensors below */
+    const struct tensor *rotary; /* [ROTARY_SETS], there */
+    int first, end;              /* its layers */
+    void *scratch;               /* one block, cut into the tensors below */
     uint64_t scratch_bytes;
     void *output; /* logits and the rows they are made from */
     uint64_t output_bytes;
     int64_t output_capacity;
     bool beyond; /* this step's sessions are longer than the training before scaling */
-    int64_t written; /* rows of the largest step so far */
     /* [forward_rows(), n]; views with the step's rows are made for each pass */
     struct tensor x;        /* residual stream, n = width */
     struct tensor h;        /* what a product reads or a post-norm works on, n = width */
@@ -32,6 +36,12 @@ struct forward {
     struct tensor scores;                  /* of experts, n = their number */
     struct tensor last;     /* [outputs, width] */
     struct tensor logits;   /* [outputs, vocabulary] */
+};
+
+struct forward {
+    struct stretch device; /* with the output, and the embedding unless the host has it */
+    struct stretch host;   /* backend NULL: nothing is split */
+    int64_t written;       /* rows of the largest step so far */
 };
 
 /* ---- scratch ---- */
@@ -90,7 +100,7 @@ uint64_t forward_output_bytes(const struct model_hparams *h, enum dtype activati
     return (uint64_t)outputs * (row_bytes(activation, h->width) + row_bytes(DT_F32, h->vocabulary));
 }
 
-static ll_status reserve_outputs(struct forward *f, int64_t outputs, ll_error *error)
+static ll_status reserve_outputs(struct stretch *f, int64_t outputs, ll_error *error)
 {
     if (outputs <= f->output_capacity)
         return LL_OK;
@@ -107,53 +117,96 @@ static ll_status reserve_outputs(struct forward *f, int64_t outputs, ll_error *e
     return LL_OK;
 }
 
-ll_status forward_open(struct backend *backend, const struct model_hparams *hparams,
+/* Without layers only the stream is needed, and of that no more than the embedding fills. */
+static ll_status open_stretch(struct stretch *f, int64_t rows, ll_error *error)
+{
+    const struct model_hparams *h = f->hparams;
+    enum dtype activation = f->backend->activation;
+    bool idle = f->first == f->end;
+    f->table = f->backend->table;
+    f->scratch_bytes = idle ? row_bytes(f->backend->residual, h->width) * (uint64_t)rows
+                            : forward_step_bytes(h, f->backend->residual, activation, rows);
+    LL_TRY(f->table->memory_new(f->backend, MEMORY_SCRATCH, f->scratch_bytes, &f->scratch, error));
+    char *at = f->scratch;
+    cut(&at, &f->x, f->backend->residual, rows, h->width);
+    if (idle)
+        return LL_OK;
+    cut(&at, &f->h, activation, rows, h->width);
+    cut(&at, &f->qkv, activation, rows, qkv_columns(h));
+    cut(&at, &f->attended, activation, rows, (int64_t)h->max_heads * h->head_dim);
+    cut(&at, &f->gate, activation, rows, gate_columns(h));
+    cut(&at, &f->up, activation, rows, h->max_ffn);
+    cut(&at, &f->low, activation, rows, h->adapter_rank);
+    if (h->experts) {
+        cut(&at, &f->mixed, activation, rows, h->width);
+        cut(&at, &f->gathered, activation, rows, h->width);
+        cut(&at, &f->result, activation, rows, h->width);
+        cut(&at, &f->scores, DT_F32, rows, h->experts);
+    }
+    return LL_OK;
+}
+
+static void close_stretch(struct stretch *f)
+{
+    if (f->scratch)
+        f->table->memory_free(f->backend, MEMORY_SCRATCH, f->scratch, f->scratch_bytes);
+    if (f->output)
+        f->table->memory_free(f->backend, MEMORY_LOGITS, f->output, f->output_bytes);
+}
+
+static ll_status open_stretches(struct forward *f, int64_t rows, ll_error *error)
+{
+    LL_TRY(open_stretch(&f->device, rows, error));
+    if (!f->host.backend)
+        return LL_OK;
+    if (f->host.backend->residual != f->device.backend->residual || !f->host.backend->host_memory)
+        return error_set(error, LL_INTERNAL, "forward", "%s and %s cannot share a model's layers",
+                         f->host.backend->name, f->device.backend->name);
+    return open_stretch(&f->host, rows, error);
+}
+
+ll_status forward_open(const struct backend_split *split, const struct model_hparams *hparams,
                        const struct model_params *params, struct forward **ret, ll_error *error)
 {
     struct forward *f = mem_new(1, sizeof *f);
     if (!f)
         return error_nomem(error, "forward", sizeof *f);
-    *f = (struct forward){.backend = backend, .table = backend->table, .hparams = hparams, .params = params};
-    f->scratch_bytes =
-        forward_step_bytes(hparams, backend->residual, backend->activation, forward_rows(backend));
-    ll_status status = f->table->memory_new(backend, MEMORY_SCRATCH, f->scratch_bytes, &f->scratch, error);
+    int border = split->host ? split->first : 0;
+    f->device = (struct stretch){.backend = split->device,
+                                 .hparams = hparams,
+                                 .params = params,
+                                 .rotary = params->rotary[PARAMS_DEVICE],
+                                 .first = border,
+                                 .end = hparams->layers};
+    f->host = (struct stretch){.backend = split->host,
+                               .hparams = hparams,
+                               .params = params,
+                               .rotary = params->rotary[PARAMS_HOST],
+                               .end = border};
+    ll_status status = open_stretches(f, forward_rows(split->device), error);
     if (status != LL_OK) {
-        mem_free(f);
+        forward_close(f);
         return status;
-    }
-    int64_t rows = forward_rows(backend);
-    char *at = f->scratch;
-    cut(&at, &f->x, backend->residual, rows, hparams->width);
-    cut(&at, &f->h, backend->activation, rows, hparams->width);
-    cut(&at, &f->qkv, backend->activation, rows, qkv_columns(hparams));
-    cut(&at, &f->attended, backend->activation, rows,
-        (int64_t)hparams->max_heads * hparams->head_dim);
-    cut(&at, &f->gate, backend->activation, rows, gate_columns(hparams));
-    cut(&at, &f->up, backend->activation, rows, hparams->max_ffn);
-    cut(&at, &f->low, backend->activation, rows, hparams->adapter_rank);
-    if (hparams->experts) {
-        cut(&at, &f->mixed, backend->activation, rows, hparams->width);
-        cut(&at, &f->gathered, backend->activation, rows, hparams->width);
-        cut(&at, &f->result, backend->activation, rows, hparams->width);
-        cut(&at, &f->scores, DT_F32, rows, hparams->experts);
     }
     *ret = f;
     return LL_OK;
 }
 
-uint64_t forward_idle_bytes(const struct forward *f)
+uint64_t forward_idle_bytes(const struct forward *f, const struct backend *backend)
 {
-    uint64_t rows = (uint64_t)forward_rows(f->backend);
-    return f->scratch_bytes / rows * (rows - (uint64_t)f->written);
+    uint64_t rows = (uint64_t)forward_rows(f->device.backend), bytes = 0;
+    for (const struct stretch *s = &f->device; s; s = s == &f->device ? &f->host : NULL)
+        if (s->backend == backend)
+            bytes += s->scratch_bytes / rows * (rows - (uint64_t)f->written);
+    return bytes;
 }
 
 void forward_close(struct forward *f)
 {
     if (!f)
         return;
-    f->table->memory_free(f->backend, MEMORY_SCRATCH, f->scratch, f->scratch_bytes);
-    if (f->output)
-        f->table->memory_free(f->backend, MEMORY_LOGITS, f->output, f->output_bytes);
+    close_stretch(&f->device);
+    close_stretch(&f->host);
     mem_free(f);
 }
 
@@ -164,7 +217,7 @@ static const struct tensor *present(const struct tensor *tensor)
     return tensor->data ? tensor : NULL;
 }
 
-static void norm(struct forward *f, const struct norm_params *norm, const struct tensor *in, int groups,
+static void norm(struct stretch *f, const struct norm_params *norm, const struct tensor *in, int groups,
                  struct tensor *out)
 {
     f->table->norm(f->backend, f->hparams->architecture->norm, in, &norm->weight, present(&norm->bias),
@@ -180,7 +233,7 @@ struct linear_product { /* out = in · linear (+ what out held, when accumulate)
 enum { MOST_PRODUCTS = 4 };
 
 /* What an adapter adds: two narrow products onto the wide one. */
-static void add_low_rank(struct forward *f, const struct tensor *in, const struct low_rank *low_rank,
+static void add_low_rank(struct stretch *f, const struct tensor *in, const struct low_rank *low_rank,
                          struct tensor *out)
 {
     struct tensor rows = tensor_rows(&f->low, 0, in->rows);
@@ -190,7 +243,7 @@ static void add_low_rank(struct forward *f, const struct tensor *in, const struc
     f->table->products(f->backend, &low, &up, 1);
 }
 
-static void multiply(struct forward *f, const struct tensor *in, const struct linear_product *products,
+static void multiply(struct stretch *f, const struct tensor *in, const struct linear_product *products,
                      int count)
 {
     struct backend_product to[MOST_PRODUCTS] = {{0}};
@@ -204,7 +257,7 @@ static void multiply(struct forward *f, const struct tensor *in, const struct li
 }
 
 /* Projects in to the residual stream: straight onto it, or through a post-norm first. */
-static void add_to_residual(struct forward *f, const struct tensor *in, const struct linear_params *linear,
+static void add_to_residual(struct stretch *f, const struct tensor *in, const struct linear_params *linear,
                             const struct norm_params *post, struct tensor *scratch, struct tensor *x)
 {
     struct linear_product to = {linear, post->weight.data ? scratch : x, !post->weight.data};
@@ -215,7 +268,7 @@ static void add_to_residual(struct forward *f, const struct tensor *in, const st
     f->table->add(f->backend, x, scratch, x);
 }
 
-static void rotate(struct forward *f, int i, int heads, struct tensor *x)
+static void rotate(struct stretch *f, int i, int heads, struct tensor *x)
 {
     const struct model_hparams *h = f->hparams;
     int set = h->layer[i].local ? ROTARY_LOCAL : f->beyond ? ROTARY_BEYOND : ROTARY_GLOBAL;
@@ -223,12 +276,12 @@ static void rotate(struct forward *f, int i, int heads, struct tensor *x)
                                     .head_dim = h->head_dim,
                                     .rotary_dim = h->rotary_dim,
                                     .adjacent = h->architecture->adjacent_pairs,
-                                    .frequencies = &f->params->rotary[set],
+                                    .frequencies = &f->rotary[set],
                                     .scale = (float)h->rotary[h->layer[i].local].magnitude};
     f->table->rotary(f->backend, &rotary, x);
 }
 
-static void project_qkv(struct forward *f, int i, const struct tensor *in, struct tensor *qkv,
+static void project_qkv(struct stretch *f, int i, const struct tensor *in, struct tensor *qkv,
                         struct tensor *q, struct tensor *k, struct tensor *v)
 {
     const struct layer_params *layer = &f->params->layer[i];
@@ -250,7 +303,7 @@ static void project_qkv(struct forward *f, int i, const struct tensor *in, struc
         norm(f, &layer->k_norm, k, by_head ? h->layer[i].kv_heads : 1, k);
 }
 
-static void attend(struct forward *f, int i, const struct backend_cache *cache, const struct tensor *in,
+static void attend(struct stretch *f, int i, const struct backend_cache *cache, const struct tensor *in,
                    int64_t rows, struct tensor *attended)
 {
     const struct model_hparams *h = f->hparams;
@@ -275,7 +328,7 @@ static void attend(struct forward *f, int i, const struct backend_cache *cache, 
     f->table->attention(f->backend, &attention, cache, &q, attended);
 }
 
-static void feed_forward(struct forward *f, int i, const struct tensor *in, int64_t rows, struct tensor *ret)
+static void feed_forward(struct stretch *f, int i, const struct tensor *in, int64_t rows, struct tensor *ret)
 {
     const struct layer_params *layer = &f->params->layer[i];
     const struct architecture *a = f->hparams->architecture;
@@ -297,7 +350,7 @@ static void feed_forward(struct forward *f, int i, const struct tensor *in, int6
 }
 
 /* A mixture of experts in place of the feed-forward part, added to the stream. */
-static void mix_experts(struct forward *f, int i, const struct tensor *in, struct tensor *x)
+static void mix_experts(struct stretch *f, int i, const struct tensor *in, struct tensor *x)
 {
     const struct model_hparams *h = f->hparams;
     const struct layer_params *layer = &f->params->layer[i];
@@ -321,7 +374,7 @@ static void mix_experts(struct forward *f, int i, const struct tensor *in, struc
 }
 
 /* Attention and feed-forward read the same stream, and both are added to it. */
-static void run_parallel(struct forward *f, int i, const struct backend_cache *cache, struct tensor *attended,
+static void run_parallel(struct stretch *f, int i, const struct backend_cache *cache, struct tensor *attended,
                          struct tensor *x, struct tensor *h)
 {
     const struct layer_params *layer = &f->params->layer[i];
@@ -337,7 +390,7 @@ static void run_parallel(struct forward *f, int i, const struct backend_cache *c
 }
 
 /* What attention or the feed-forward part reads: the stream's norm, or the stream itself. */
-static const struct tensor *input_of(struct forward *f, const struct norm_params *pre, struct tensor *x,
+static const struct tensor *input_of(struct stretch *f, const struct norm_params *pre, struct tensor *x,
                                      struct tensor *h)
 {
     if (!pre->weight.data)
@@ -346,7 +399,7 @@ static const struct tensor *input_of(struct forward *f, const struct norm_params
     return h;
 }
 
-static void run_layer(struct forward *f, int i, const struct backend_cache *cache, struct tensor *x,
+static void run_layer(struct stretch *f, int i, const struct backend_cache *cache, struct tensor *x,
                       struct tensor *h)
 {
     const struct layer_params *layer = &f->params->layer[i];
@@ -368,7 +421,7 @@ static void run_layer(struct forward *f, int i, const struct backend_cache *cach
     add_to_residual(f, &inner, &layer->down, &layer->ffn_post_norm, h, x);
 }
 
-static void run_outputs(struct forward *f, int64_t outputs, const struct tensor *x, ll_token *greatest)
+static void run_outputs(struct stretch *f, int64_t outputs, const struct tensor *x, ll_token *greatest)
 {
     struct tensor last = tensor_rows(&f->last, 0, outputs), logits = tensor_rows(&f->logits, 0, outputs);
     f->table->gather_outputs(f->backend, x, &last);
@@ -381,25 +434,77 @@ static void run_outputs(struct forward *f, int64_t outputs, const struct tensor 
         f->table->greatest(f->backend, &logits, greatest);
 }
 
-ll_status forward_run(struct forward *f, const struct backend_step *step, const struct backend_cache *caches,
-                      int64_t context, const ll_cancel *cancel, float *logits, ll_token *greatest,
-                      ll_error *error)
+/* Tokens to the stream. */
+static void run_front(struct stretch *f, struct tensor *x)
 {
+    f->table->embed(f->backend, &f->params->embedding, f->hparams->embed_scale, x);
+    if (f->params->embed_norm.weight.data)
+        norm(f, &f->params->embed_norm, x, 1, x);
+}
+
+static void run_layers(struct stretch *f, const struct backend_cache *caches, const ll_cancel *cancel,
+                       struct tensor *x)
+{
+    struct tensor h = tensor_rows(&f->h, 0, x->rows);
+    for (int i = f->first; i < f->end && !cancel_requested(cancel); i++)
+        run_layer(f, i, &caches[i], x, &h);
+}
+
+static ll_status run_host(struct stretch *f, const struct backend_step *step,
+                          const struct backend_cache *caches, const ll_cancel *cancel, ll_error *error)
+{
+    struct tensor x = tensor_rows(&f->x, 0, step->rows);
+    f->table->begin(f->backend, step, cancel);
+    run_front(f, &x);
+    run_layers(f, caches, cancel, &x);
+    return f->table->end(f->backend, error);
+}
+
+/* The stream from the host to the device, whose step has begun. */
+static ll_status cross(const struct stretch *from, const struct stretch *to, int64_t rows, ll_error *error)
+{
+    uint64_t bytes = (uint64_t)(rows * from->x.stride);
+    if (!to->backend->host_memory)
+        return to->table->upload(to->backend, to->x.data, from->x.data, bytes, error);
+    memcpy(to->x.data, from->x.data, bytes);
+    return LL_OK;
+}
+
+/* A step that has begun is ended whatever happens in it. */
+static ll_status run_device(struct forward *forward, const struct backend_step *step,
+                            const struct backend_cache *caches, const ll_cancel *cancel, ll_token *greatest,
+                            ll_error *error)
+{
+    struct stretch *f = &forward->device;
+    struct tensor x = tensor_rows(&f->x, 0, step->rows);
+    ll_status crossed = LL_OK;
+    f->table->begin(f->backend, step, cancel);
+    if (forward->host.backend)
+        crossed = cross(&forward->host, f, step->rows, error);
+    else
+        run_front(f, &x);
+    if (crossed == LL_OK)
+        run_layers(f, caches, cancel, &x);
+    if (crossed == LL_OK && step->output_count > 0 && !cancel_requested(cancel))
+        run_outputs(f, step->output_count, &x, greatest);
+    ll_status ended = f->table->end(f->backend, crossed == LL_OK ? error : NULL);
+    return crossed == LL_OK ? ended : crossed;
+}
+
+ll_status forward_run(struct forward *forward, const struct backend_step *step,
+                      const struct backend_cache *caches, int64_t context, const ll_cancel *cancel,
+                      float *logits, ll_token *greatest, ll_error *error)
+{
+    struct stretch *f = &forward->device;
     if (step->rows < 1 || step->rows > forward_rows(f->backend))
         return error_set(error, LL_INTERNAL, "forward", "a step of %lld rows", (long long)step->rows);
     LL_TRY(reserve_outputs(f, step->output_count, error));
-    f->written = step->rows > f->written ? step->rows : f->written;
-    f->beyond = (double)context > f->hparams->rotary[0].original;
-    struct tensor x = tensor_rows(&f->x, 0, step->rows), h = tensor_rows(&f->h, 0, step->rows);
-    f->table->begin(f->backend, step, cancel);
-    f->table->embed(f->backend, &f->params->embedding, f->hparams->embed_scale, &x);
-    if (f->params->embed_norm.weight.data)
-        norm(f, &f->params->embed_norm, &x, 1, &x);
-    for (int i = 0; i < f->hparams->layers && !cancel_requested(cancel); i++)
-        run_layer(f, i, &caches[i], &x, &h);
-    if (step->output_count > 0 && !cancel_requested(cancel))
-        run_outputs(f, step->output_count, &x, greatest);
-    LL_TRY(f->table->end(f->backend, error));
+    forward->written = step->rows > forward->written ? step->rows : forward->written;
+    f->beyond = forward->host.beyond = (double)context > f->hparams->rotary[0].original;
+    if (forward->host.backend && !cancel_requested(cancel))
+        LL_TRY(run_host(&forward->host, step, caches, cancel, error));
+    if (!cancel_requested(cancel))
+        LL_TRY(run_device(forward, step, caches, cancel, greatest, error));
     if (cancel_requested(cancel)) /* the loop may have been left between two operations */
         return error_set(error, LL_CANCELLED, "forward", "cancelled");
     if (step->output_count == 0 || !logits)

@@ -16,7 +16,8 @@
 struct loader {
     const struct gguf *gguf;
     struct adapters *adapters;
-    struct backend *backend; /* NULL: only checked */
+    const struct backend_split *split;
+    struct backend *backend; /* where what is read now belongs; NULL: only checked */
     struct model_hparams *hparams;
     struct model_params *params;
     const ll_run *run;
@@ -28,6 +29,17 @@ struct loader {
 
 enum need { OPTIONAL, REQUIRED };
 
+/* What is read from now on belongs to a layer, to the side before the layers or to the one behind them. */
+enum { FRONT = -1, BACK = -2 };
+
+static void turn_to(struct loader *l, int layer)
+{
+    if (l->split)
+        l->backend = layer == FRONT  ? split_front(l->split)
+                     : layer == BACK ? l->split->device
+                                     : split_layer(l->split, layer);
+}
+
 /* ---- memory the model owns on the backend ---- */
 
 static ll_status own_memory(struct loader *l, uint64_t bytes, void **ret)
@@ -36,7 +48,7 @@ static ll_status own_memory(struct loader *l, uint64_t bytes, void **ret)
     if (!mem_grow((void **)&p->owned, &p->owned_capacity, p->owned_count + 1, sizeof *p->owned))
         return error_nomem(l->error, "model", sizeof *p->owned);
     LL_TRY(l->backend->table->memory_new(l->backend, MEMORY_WEIGHTS, bytes, ret, l->error));
-    p->owned[p->owned_count++] = (struct params_memory){*ret, bytes};
+    p->owned[p->owned_count++] = (struct params_memory){l->backend, *ret, bytes};
     return LL_OK;
 }
 
@@ -124,7 +136,7 @@ static ll_status prepare(struct loader *l, struct tensor *weight)
     LL_TRY(l->backend->table->prepare_weight(l->backend, weight, l->error));
     if (weight->data != before)
         l->params->owned[l->params->owned_count - 1] =
-            (struct params_memory){weight->data, (uint64_t)(weight->rows * weight->stride)};
+            (struct params_memory){l->backend, weight->data, (uint64_t)(weight->rows * weight->stride)};
     return LL_OK;
 }
 
@@ -309,6 +321,10 @@ static ll_status load_feed_forward(struct loader *l, int i)
 
 static ll_status load_experts(struct loader *l, int i)
 {
+    if (l->backend && !l->backend->table->experts)
+        return error_set(l->error, LL_UNSUPPORTED, "model",
+                         "models with experts do not run on this device (%s) yet; --device cpu runs them",
+                         l->backend->table->name);
     const struct model_hparams *h = l->hparams;
     struct layer_params *layer = &l->params->layer[i];
     int64_t ffn = h->layer[i].ffn, n = h->experts;
@@ -325,6 +341,7 @@ static ll_status load_layer(struct loader *l, int i)
 {
     const struct model_hparams *h = l->hparams;
     struct layer_params *layer = &l->params->layer[i];
+    turn_to(l, i);
     if (!h->architecture->no_pre_norms) {
         LL_TRY(load_norm(l, REQUIRED, i, "attn_norm", h->width, &layer->attention_norm));
         if (h->parallel)
@@ -380,10 +397,9 @@ static ll_status make_set(struct loader *l, int from, enum need need, const char
     return status;
 }
 
-static ll_status make_rotary(struct loader *l)
+static ll_status make_rotary(struct loader *l, struct tensor *sets)
 {
     bool both = l->hparams->rotary[0].scaling == ROTARY_LONG;
-    struct tensor *sets = l->params->rotary;
     LL_TRY(make_set(l, 1, OPTIONAL, NULL, &sets[ROTARY_LOCAL]));
     LL_TRY(make_set(l, 0, both ? REQUIRED : OPTIONAL,
                     both                            ? "rope_factors_short.weight"
@@ -412,6 +428,7 @@ static ll_status make_slopes(struct loader *l)
             return error_nomem(l->error, "model", (size_t)heads * sizeof *values);
         if (!given)
             alibi_slopes(heads, h->alibi_max_bias, values);
+        turn_to(l, i);
         for (int head = 0; head < heads; head++)
             values[head] = given ? *given++ : values[head] * h->alibi_scale;
         ll_status status = place_vector(l, values, heads, &l->params->slopes[i]);
@@ -435,15 +452,20 @@ static ll_status load_ends(struct loader *l)
                          (unsigned long long)table->shape[1]);
     h->vocabulary = (int64_t)table->shape[1];
     LL_TRY(load_matrix(l, REQUIRED, "token_embd.weight", h->vocabulary, h->width, &l->params->embedding));
+    if (h->architecture->embed_norm)
+        LL_TRY(load_norm(l, REQUIRED, -1, "token_embd_norm", h->width, &l->params->embed_norm));
+    turn_to(l, BACK);
     l->vector_scale = h->output_scale; /* logits are a product of this norm: scaled here, once */
     LL_TRY(load_norm(l, REQUIRED, -1, "output_norm", h->width, &l->params->output_norm));
     l->vector_scale = 1.0f;
-    if (h->architecture->embed_norm)
-        LL_TRY(load_norm(l, REQUIRED, -1, "token_embd_norm", h->width, &l->params->embed_norm));
     LL_TRY(load_linear(l, OPTIONAL, -1, "output", h->vocabulary, h->width, &l->params->output));
-    if (!l->params->output.weight.data)
-        l->params->output.weight = l->params->embedding;
-    return LL_OK;
+    if (l->params->output.weight.data || !l->backend)
+        return LL_OK;
+    l->params->output.weight = l->params->embedding;
+    if (split_front(l->split) == l->backend)
+        return LL_OK;
+    l->total += table->bytes; /* on both sides */
+    return load_matrix(l, REQUIRED, "token_embd.weight", h->vocabulary, h->width, &l->params->output.weight);
 }
 
 /* Old converters stored rotary tables that every engine computes anew. */
@@ -473,21 +495,21 @@ static ll_status refuse_unused(struct loader *l)
 static ll_status load_all(struct loader *l)
 {
     const struct model_hparams *h = l->hparams;
-    if (h->experts && l->backend && !l->backend->table->experts)
-        return error_set(l->error, LL_UNSUPPORTED, "model",
-                         "models with experts do not run on this device (%s) yet; --device cpu runs them",
-                         l->backend->table->name);
     l->params->layer = mem_new((size_t)h->layers, sizeof *l->params->layer);
     l->used = mem_new(gguf_tensor_count(l->gguf), sizeof *l->used);
     if (!l->params->layer || !l->used)
         return error_nomem(l->error, "model", (size_t)h->layers * sizeof *l->params->layer);
     for (size_t i = 0; i < gguf_tensor_count(l->gguf); i++)
         l->total += gguf_tensor_at(l->gguf, i)->bytes;
+    turn_to(l, FRONT);
     LL_TRY(load_ends(l));
     for (int i = 0; i < h->layers; i++)
         LL_TRY(load_layer(l, i));
-    if (h->position == LL_ROTARY)
-        LL_TRY(make_rotary(l));
+    for (int side = 0; h->position == LL_ROTARY && side < PARAMS_SIDES; side++) {
+        turn_to(l, side == PARAMS_DEVICE ? BACK : FRONT);
+        if (side == PARAMS_DEVICE || (l->split && l->split->host))
+            LL_TRY(make_rotary(l, l->params->rotary[side]));
+    }
     if (hparams_alibi(h))
         LL_TRY(make_slopes(l));
     LL_TRY(adapters_refuse_unused(l->adapters, l->error));
@@ -505,14 +527,14 @@ ll_status params_check(const struct gguf *gguf, struct model_hparams *hparams, l
     return status;
 }
 
-ll_status params_load(const struct gguf *gguf, struct adapters *adapters, struct backend *backend,
-                      struct model_hparams *hparams, const ll_run *run, struct model_params *ret,
-                      ll_error *error)
+ll_status params_load(const struct gguf *gguf, struct adapters *adapters,
+                      const struct backend_split *split, struct model_hparams *hparams, const ll_run *run,
+                      struct model_params *ret, ll_error *error)
 {
-    struct model_params params = {.backend = backend};
+    struct model_params params = {0};
     struct loader loader = {.gguf = gguf,
                             .adapters = adapters,
-                            .backend = backend,
+                            .split = split,
                             .hparams = hparams,
                             .params = &params,
                             .run = run,
@@ -530,8 +552,8 @@ ll_status params_load(const struct gguf *gguf, struct adapters *adapters, struct
 void params_fini(struct model_params *params)
 {
     for (size_t i = 0; i < params->owned_count; i++)
-        params->backend->table->memory_free(params->backend, MEMORY_WEIGHTS, params->owned[i].memory,
-                                            params->owned[i].bytes);
+        params->owned[i].backend->table->memory_free(params->owned[i].backend, MEMORY_WEIGHTS,
+                                                     params->owned[i].memory, params->owned[i].bytes);
     for (size_t i = 0; i < params->low_rank_count; i++)
         mem_free(params->low_ranks[i]);
     mem_free(params->low_ranks);

@@ -5,6 +5,7 @@
 #ifndef MODEL_PARAMS_H
 #define MODEL_PARAMS_H
 
+#include "backend/split.h"
 #include "model/adapter.h"
 #include "model/hparams.h"
 
@@ -38,20 +39,21 @@ struct layer_params {
 };
 
 /* Sets of angles. BEYOND serves sessions longer than the training before scaling (longrope). */
+enum { PARAMS_DEVICE, PARAMS_HOST, PARAMS_SIDES }; /* of a split */
 enum { ROTARY_GLOBAL, ROTARY_LOCAL, ROTARY_BEYOND, ROTARY_SETS };
 
 struct model_params {
     struct tensor embedding; /* [vocabulary, width] */
     struct norm_params embed_norm, output_norm;
     struct linear_params output;       /* may be the embedding itself */
-    struct tensor rotary[ROTARY_SETS]; /* [1, rotary_dim/2]; made here */
+    struct tensor rotary[PARAMS_SIDES][ROTARY_SETS]; /* [1, rotary_dim/2]; made here */
     struct tensor *slopes;             /* [layers] of [1, heads]; NULL without ALiBi; made here */
     struct layer_params *layer;        /* [layers] */
 
     struct low_rank **low_ranks; /* [low_rank_count], all there are: owned */
     size_t low_rank_count, low_rank_capacity;
-    struct backend *backend; /* where the memory below lives */
     struct params_memory {
+        struct backend *backend; /* where it lives */
         void *memory;
         uint64_t bytes;
     } * owned;
@@ -60,10 +62,10 @@ struct model_params {
 
 /* Sets hparams->vocabulary. A weight missing, misshapen, of an unreadable type, or present but of no
  * use to the architecture (running without it would be wrong) is an error naming it. gguf must
- * outlive params when the backend uses host memory. adapters: NULL for none; not used afterwards. */
-ll_status params_load(const struct gguf *gguf, struct adapters *adapters, struct backend *backend,
-                      struct model_hparams *hparams, const ll_run *run, struct model_params *ret,
-                      ll_error *error);
+ * outlive params when a backend uses host memory. adapters: NULL for none; not used afterwards. */
+ll_status params_load(const struct gguf *gguf, struct adapters *adapters,
+                      const struct backend_split *split, struct model_hparams *hparams, const ll_run *run,
+                      struct model_params *ret, ll_error *error);
 /* The same checks without reading a weight: names, shapes and types, no device. Sets hparams->vocabulary. */
 ll_status params_check(const struct gguf *gguf, struct model_hparams *hparams, ll_error *error);
 void params_fini(struct model_params *params);

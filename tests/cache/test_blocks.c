@@ -21,7 +21,8 @@ static struct fixture open_pool(int64_t blocks)
     struct fixture f = {0};
     ll_error error;
     assert_int_equal(reference_backend.open(&backend_options, &f.backend, &error), LL_OK);
-    assert_int_equal(blocks_open(f.backend, &options, &f.pool, &error), LL_OK);
+    struct backend_split split = split_none(f.backend);
+    assert_int_equal(blocks_open(&split, &options, &f.pool, &error), LL_OK);
     return f;
 }
 
@@ -164,7 +165,7 @@ static void sizes_beyond_any_memory_are_refused_without_wrapping(void **state)
     struct block_options options = {
         .layers = 1, .shapes = &shape, .head_dim = 1024, .type = DT_F32, .blocks = INT64_MAX / 2};
     uint64_t bytes;
-    assert_false(blocks_bytes(&options, 128, &bytes));
+    assert_false(blocks_bytes(&options, 0, options.layers, 128, &bytes));
 }
 
 int main(void)

@@ -63,7 +63,8 @@ static ll_status load(const struct strbuf *file, struct loaded *ret, ll_error *e
     LL_TRY(reference_backend.open(&options, &ret->backend, error));
     LL_TRY(gguf_open_memory(file->text, file->length, &ret->gguf, error));
     LL_TRY(hparams_read(ret->gguf, &ret->hparams, error));
-    return params_load(ret->gguf, NULL, ret->backend, &ret->hparams, NULL, &ret->params, error);
+    struct backend_split split = split_none(ret->backend);
+    return params_load(ret->gguf, NULL, &split, &ret->hparams, NULL, &ret->params, error);
 }
 
 static void unload(struct loaded *loaded)
@@ -110,8 +111,9 @@ static void a_device_without_mixtures_of_experts_says_so(void **state)
     assert_int_equal(gguf_open_memory(file.text, file.length, &loaded.gguf, &error), LL_OK);
     assert_int_equal(hparams_read(loaded.gguf, &loaded.hparams, &error), LL_OK);
     loaded.hparams.experts = 2;
+    struct backend_split split = split_none(loaded.backend);
     assert_int_equal(
-        params_load(loaded.gguf, NULL, loaded.backend, &loaded.hparams, NULL, &loaded.params, &error),
+        params_load(loaded.gguf, NULL, &split, &loaded.hparams, NULL, &loaded.params, &error),
         LL_UNSUPPORTED);
     assert_non_null(strstr(error.text, "--device cpu"));
     unload(&loaded);
@@ -224,8 +226,9 @@ static void run_a_step(struct loaded *l, ll_error *error)
     ll_token tokens[5] = {0, 1, 2, 3, 4};
     int32_t positions[5] = {0, 1, 2, 3, 4}, outputs[1] = {4};
     float *logits = calloc((size_t)l->hparams.vocabulary, sizeof *logits);
-    if (forward_open(l->backend, &l->hparams, &l->params, &forward, error) == LL_OK &&
-        blocks_open(l->backend, &options, &pool, error) == LL_OK &&
+    struct backend_split split = split_none(l->backend);
+    if (forward_open(&split, &l->hparams, &l->params, &forward, error) == LL_OK &&
+        blocks_open(&split, &options, &pool, error) == LL_OK &&
         block_table_reserve(pool, &table, 5, error) == LL_OK) {
         struct backend_sequence sequence = {0, 5, 0, table.blocks, (int64_t)table.count};
         struct backend_step step = {5, tokens, positions, &sequence, 1, outputs, 1};

@@ -29,7 +29,7 @@ class Adapter(c.Structure):
 
 class ModelOptions(c.Structure):
     _fields_ = [("size", size_t), ("metadata_only", c.c_bool), ("set_meta", pointer), ("set_meta_count", size_t),
-                ("adapters", pointer), ("adapter_count", size_t)]
+                ("adapters", pointer), ("adapter_count", size_t), ("gpu_layers", c.c_int), ("context", size_t)]
 
 
 class SessionOptions(c.Structure):

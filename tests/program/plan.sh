@@ -40,6 +40,25 @@ holds out "whose reach ALiBi" "with its kind of layers"
 ends 0 "one context is shown alone" longleaf plan small -c 1000 --csv
 is "$(cut -d, -f3 out | sort -u | tr '\n' ' ')" "1000 context " "and no other"
 
+longleaf plan small --json > whole.json
+ends 0 "a part of the layers is planned for a GPU" longleaf plan small --gpu-layers 1 -c 512
+holds out "1 of $(at model.layers whole.json) layers on a GPU" "the layers are counted"
+holds out "on the processor" "and the processor's part has its column"
+ends 0 "so it is in JSON" longleaf plan small --gpu-layers 1 -c 512 --json
+is "$(at split.0.gpu_layers out)" 1 "layers on the GPU"
+is "$(($(at split.0.gpu_layers out) + $(at split.0.processor_layers out)))" "$(at model.layers out)" "every layer is on one side"
+for side in gpu processor; do
+    sum=$(($(at split.0.$side.weights out) + $(at split.0.$side.cache out) + $(at split.0.$side.scratch out) + $(at split.0.$side.logits out) + $(at split.0.$side.program out)))
+    is "$sum" "$(at split.0.$side.total out)" "the rows of the $side add up"
+done
+is "$(at split.0.proven out)" false "and nothing of it is proven"
+ends 0 "a GPU that is too small for the whole model" longleaf plan small --gpu-memory 1M,64G --json
+is "$(at split.0.gpu_layers out)" 0 "gets no layer when it holds none"
+is "$(at split.1 out)" "" "and one that holds all needs no such row"
+ends 0 "a whole model has no such part" longleaf plan small --json
+is "$(at split out)" null "which is null"
+refused 2 "gpu-layers" "no number of layers is refused" longleaf plan small --gpu-layers some
+
 mkdir hf
 echo '{"model_type":"llama","hidden_size":64,"intermediate_size":128,"num_hidden_layers":2,"num_attention_heads":4,"vocab_size":300,"max_position_embeddings":2048}' > hf/config.json
 ends 0 "a folder with a configuration is enough" longleaf plan ./hf --json
