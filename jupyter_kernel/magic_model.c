@@ -32,7 +32,8 @@ static json_t *describe(const struct talk *talk)
     text_printf(&values[4], "%s", position_words(info.position));
     if (info.sliding_window)
         text_printf(&values[4], ", sliding window of %s", human_count(info.sliding_window).text);
-    text_printf(&values[5], "%s, %s", device.name, device.backend);
+    memory_name_device(talk->engine, talk->model, &values[5]);
+    text_printf(&values[5], ", %s", device.backend);
     text_puts(&values[6], text_string(&talk->model_path));
     text_puts(&markdown, "| | |\n|---|---|\n");
     json_t *object = json_object();

@@ -164,8 +164,9 @@ static void begin_record(struct talk *talk)
         return;
     talk->recorder = recorder_open("notebook", text_string(&talk->model_path), text_string(&talk->label),
                                    talk->kv, threads, talk->engine, warn_of_log);
-    recorder_model(talk->recorder, talk->model);
-    recorder_session(talk->recorder, talk->session);
+    recorder_model(talk->recorder, talk->engine, talk->model);
+    recorder_session(talk->recorder, talk->session,
+                     settings_flag(&talk->settings, OPTION_LOOKUP) ? LL_ROWS_DRAFTED : 1);
 }
 
 void talk_record(struct turn *turn)

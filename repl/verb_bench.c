@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "console/human.h"
+#include "console/memory.h"
 #include "repl/json.h"
 #include "repl/say.h"
 #include "repl/verbs.h"
@@ -147,8 +148,11 @@ static void print_table(struct bench *bench)
     struct output *output = &bench->program->output;
     ll_device_info device = {0};
     ll_engine_get_device(bench->work->engine, 0, &device);
-    output_printf(output, "%s on %s (%s); medians of %zu\n", text_string(&bench->work->label), device.name,
-                  device.backend, bench->repeat);
+    struct text place = {0};
+    memory_name_device(bench->work->engine, bench->work->model, &place);
+    output_printf(output, "%s on %s (%s); medians of %zu\n", text_string(&bench->work->label),
+                  text_string(&place), device.backend, bench->repeat);
+    text_fini(&place);
     output_printf(output, "%10s  %20s  %20s\n", "depth", "prefill, tokens/s", "decode, tokens/s");
     for (size_t i = 0; i < bench->depth_count; i++) {
         struct depth *depth = &bench->depths[i];
@@ -175,7 +179,10 @@ static json_t *bench_json(struct bench *bench)
     ll_device_info device = {0};
     ll_engine_get_device(bench->work->engine, 0, &device);
     json_put_string(object, "model", text_string(&bench->work->path));
-    json_put_string(object, "device", device.name);
+    struct text place = {0};
+    memory_name_device(bench->work->engine, bench->work->model, &place);
+    json_put_string(object, "device", text_string(&place));
+    text_fini(&place);
     json_put_string(object, "backend", device.backend);
     json_put_number(object, "load_seconds", bench->work->load_seconds);
     json_put_count(object, "prefill_tokens", bench->prefill);

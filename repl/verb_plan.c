@@ -156,6 +156,8 @@ int verb_plan(struct program *program)
     outlook.options.precision = (ll_precision)settings_count(settings, OPTION_PRECISION, 0);
     outlook.options.cache_type = cache_type_of(&program->settings);
     outlook.gpu_layers = gpu_layers_of(settings);
+    if (settings_flag(settings, OPTION_LOOKUP))
+        outlook.options.logit_rows = LL_ROWS_DRAFTED;
     if (program->operand_count && settings->values[OPTION_MODEL].origin == ORIGIN_LINE) {
         say_error("plan takes models either as MODEL or with -m");
         return LEAVE_USAGE;

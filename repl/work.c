@@ -109,7 +109,7 @@ static int model_open(struct work *work, struct program *program, enum work_dept
         return program_fail(program, error.status == LL_ARGUMENT ? CONCERN_WORK : CONCERN_MODEL, &error);
     work->load_seconds = human_clock() - began;
     ll_model_get_info(work->model, &work->info);
-    recorder_model(work->recorder, work->model);
+    recorder_model(work->recorder, work->engine, work->model);
     return LEAVE_OK;
 }
 
@@ -145,6 +145,13 @@ int work_open(struct work *work, struct program *program, const char *name, enum
     return !code && signals_seen() ? program_interrupted() : code;
 }
 
+static size_t logit_rows(const struct program *program)
+{
+    if (program->verb == VERB_PPL)
+        return LL_ROWS_SCORED;
+    return settings_flag(&program->settings, OPTION_LOOKUP) ? LL_ROWS_DRAFTED : 1;
+}
+
 int work_open_session(struct work *work, struct program *program, size_t context)
 {
     ll_session_options options;
@@ -154,7 +161,7 @@ int work_open_session(struct work *work, struct program *program, size_t context
     ll_error error = {0};
     if (ll_session_open(work->model, &options, &work->session, &error) != LL_OK)
         return program_fail(program, CONCERN_WORK, &error);
-    recorder_session(work->recorder, work->session);
+    recorder_session(work->recorder, work->session, logit_rows(program));
     beacon_watch(work->beacon, text_string(&work->label), work->engine, work->session);
     return LEAVE_OK;
 }

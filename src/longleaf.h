@@ -257,7 +257,7 @@ typedef struct ll_model_info {
     uint64_t adapter_bytes; /* that they take in memory */
     size_t experts, experts_used; /* of each layer, and by each token; 0: none */
     uint64_t token_parameters;    /* that each token is multiplied by: all but those of idle experts */
-    int gpu_layers; /* where the weights are, as in the options: all there is one more than there are layers */
+    int gpu_layers; /* where the weights are, as in the options: one more than there are layers is all */
 } ll_model_info;
 
 typedef struct ll_adapter_info {
@@ -321,6 +321,8 @@ typedef enum ll_precision { /* of the matrices; vectors are F32 everywhere */
     LL_IN_4BIT  /* 4.5 bits a weight with scales: Q4_0, Q4_K       */
 } ll_precision;
 
+enum { LL_ROWS_DRAFTED = 16, LL_ROWS_SCORED = 32 }; /* of logits, from one step */
+
 typedef struct ll_need_options {
     size_t size;
     ll_device_kind device;
@@ -331,17 +333,18 @@ typedef struct ll_need_options {
     size_t sequences;       /* side by side: 1 is a session, more are windows of a summary   */
     size_t shared;          /* tokens at the beginning that the sequences have in common     */
     int gpu_layers;         /* of LL_CUDA, as in ll_model_options; LL_GPU_LAYERS_AUTO: all         */
+    size_t logit_rows;      /* 1; LL_ROWS_DRAFTED with lookup, LL_ROWS_SCORED to score texts       */
 } ll_need_options;
 
 typedef struct ll_need { /* bytes; UINT64_MAX: beyond 64 bits */
     uint64_t bytes[LL_COMPONENTS], total;           /* on the device */
-    uint64_t host[LL_COMPONENTS], host_total;       /* with the processor beside it: 0 unless layers are split */
+    uint64_t host[LL_COMPONENTS], host_total;       /* with the processor beside it; 0: nothing is split */
     size_t host_layers;                             /* the first ones, with the processor */
     uint64_t cache_full, cache_sliding, cache_alibi; /* the cache by layers: that see everything, that see a
                           window, whose heads reach as far as ALiBi's slopes let them */
     size_t full_layers, sliding_layers, alibi_layers;
-    uint64_t activations, working, graphs; /* the scratch by use: one step's tensors, the threads' own space,
-                          recorded steps of a GPU (assumed) */
+    uint64_t activations, working, graphs; /* the scratch by use: one step's tensors, that of products and
+                          attention (of all threads), recorded steps of a GPU (assumed) */
     size_t context;
     bool extrapolated; /* longer than the model was trained for */
     bool proven;       /* this kind of device: predictions are held against measurements in the tests */

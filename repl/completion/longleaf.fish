@@ -319,6 +319,7 @@ complete -c longleaf -n '__longleaf_verb plan' -l kv -x -a 'f32 f16 bf16 q8_0' -
 complete -c longleaf -n '__longleaf_verb plan' -l device -x -d 'where to compute: auto, cpu, reference, cuda or cuda:N'
 complete -c longleaf -n '__longleaf_verb plan' -l threads -s t -x -d 'threads (default: one for each core this process may use)'
 complete -c longleaf -n '__longleaf_verb plan' -l gpu-layers -x -a 'auto' -d 'layers on the GPU, the last ones; the others run on the processor (auto: what fits)'
+complete -c longleaf -n '__longleaf_verb plan' -l lookup -d 'guess ahead from what the text said before, and check many guesses in one step: the same answer, sooner where it repeats or quotes'
 complete -c longleaf -n '__longleaf_verb plan' -l width -x -d 'windows computed together (default: by memory)'
 complete -c longleaf -n '__longleaf_verb plan' -l gpu-memory -x -d 'plan for GPUs of these memories, such as 8G,24G (default: what is free here)'
 complete -c longleaf -n '__longleaf_verb plan' -l precision -x -a 'stored f32 f16 bf16 8bit 4bit' -d 'plan with the matrices in this precision'

@@ -353,6 +353,17 @@ static void show_prometheus(const struct view *view, struct text *out)
         session_prometheus(&view->session, out);
 }
 
+void memory_name_device(const ll_engine *engine, const ll_model *model, struct text *out)
+{
+    ll_device_info device = {0};
+    ll_model_info info;
+    ll_engine_get_device(engine, 0, &device);
+    text_puts(out, device.name);
+    if (device.kind == LL_CUDA && model && ll_model_get_info(model, &info) == LL_OK &&
+        (size_t)info.gpu_layers <= info.layers)
+        text_printf(out, ", %d of %zu layers", info.gpu_layers, info.layers);
+}
+
 void memory_show(enum memory_form form, const ll_engine *engine, const ll_model *model,
                  const ll_session *session, struct text *out)
 {

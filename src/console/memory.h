@@ -27,4 +27,7 @@ bool memory_read_request(const char *word, size_t length, enum memory_request *r
 ll_status memory_trim(const ll_engine *engine, ll_model *model, ll_session *session, struct text *out,
                       ll_error *error);
 
+/* The device's name, and how many layers it has where the processor has others. */
+void memory_name_device(const ll_engine *engine, const ll_model *model, struct text *out);
+
 #endif

@@ -123,7 +123,7 @@ static const struct option_row rows[OPTION_COUNT] = {
     [OPTION_STOP] = {"stop", 0, OPTION_IS_LIST, "TEXT", NULL, NULL, 0, 0, ANYWHERE, CHAT | RUN,
                      "end the answer before this text; may be given several times"},
     [OPTION_LOOKUP] =
-        {"lookup", 0, FLAG, ANYWHERE, CHAT | RUN,
+        {"lookup", 0, FLAG, ANYWHERE, CHAT | RUN | PLAN,
          "guess ahead from what the text said before, and check many guesses in one step: the same "
          "answer, sooner where it repeats or quotes"},
     [OPTION_SYSTEM] = {"system", 0, TEXT_OF("TEXT", NULL), ANYWHERE, CHAT | RUN,

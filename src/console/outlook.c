@@ -254,10 +254,13 @@ static void show_rows(struct view *view, struct text *out)
     show_cache_row(out, need.alibi_layers, "whose reach ALiBi's slopes bound; keys of all tokens stay",
                    need.cache_alibi);
     put_row(out, "scratch", "activations of one step", need.activations);
-    if (!cuda)
-        put_row(out, "scratch", "working space of the threads", need.working);
+    put_row(out, "scratch", cuda ? "working space of products and attention" : "working space of the threads",
+            need.working);
     put_row(out, "graphs", cuda ? "recorded steps (assumed)" : "none on the processor", need.graphs);
-    put_row(out, "logits", "a row of the vocabulary, twice, for each sequence", need.bytes[LL_LOGITS]);
+    put_row(out, "logits",
+            o->logit_rows > 1 ? "rows of the vocabulary for the drafts of --lookup, twice"
+                              : "a row of the vocabulary, twice, for each sequence",
+            need.bytes[LL_LOGITS]);
     put_row(out, cuda ? "driver" : "program", cuda ? "the driver's context (assumed)" : "with the tokenizer",
             need.bytes[LL_PROGRAM]);
     put_row(out, "together", "", need.total);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "console/memory.h"
 #include "console/outlook.h"
 
 struct recorder {
@@ -85,39 +86,33 @@ struct recorder *recorder_open(const char *verb, const char *path, const char *l
     return recorder;
 }
 
-/* The device's name tells how many layers it has where the processor has the others. */
-static void name_split(struct recorder *recorder, const ll_model_info *info)
-{
-    char *device = recorder->entry.device;
-    size_t cap = sizeof recorder->entry.device, length = strlen(device);
-    bool split = recorder->device == LL_CUDA && (size_t)info->gpu_layers <= info->layers;
-    if (split && recorder->gpu_layers != info->gpu_layers)
-        snprintf(device + length, cap - length, ", %d of %zu layers", info->gpu_layers, info->layers);
-    recorder->gpu_layers = recorder->device == LL_CUDA ? info->gpu_layers : LL_GPU_LAYERS_AUTO;
-}
-
-void recorder_model(struct recorder *recorder, const ll_model *model)
+void recorder_model(struct recorder *recorder, const ll_engine *engine, const ll_model *model)
 {
     ll_model_info info;
+    struct text device = {0};
     if (!recorder || recorder->failed)
         return;
     if (ll_model_get_info(model, &info) == LL_OK) {
         recorder->adapter_bytes = info.adapter_bytes;
-        name_split(recorder, &info);
+        recorder->gpu_layers = info.gpu_layers;
         snprintf(recorder->entry.weights, sizeof recorder->entry.weights, "%s", info.quantization);
     }
+    memory_name_device(engine, model, &device);
+    snprintf(recorder->entry.device, sizeof recorder->entry.device, "%s", text_string(&device));
+    text_fini(&device);
     (void)ll_model_get_identity(model, recorder->entry.identity, NULL);
     write_row(recorder, false);
 }
 
-static void predict(struct recorder *recorder, size_t context)
+static void predict(struct recorder *recorder, size_t context, size_t logit_rows)
 {
     ll_blueprint *blueprint = NULL;
     ll_need_options options;
     ll_need need;
     ll_need_options_init(&options);
     options.device = recorder->device;
-    options.gpu_layers = recorder->gpu_layers;
+    options.gpu_layers = recorder->device == LL_CUDA ? recorder->gpu_layers : LL_GPU_LAYERS_AUTO;
+    options.logit_rows = logit_rows;
     options.threads = recorder->threads;
     options.cache_type = recorder->kv;
     options.context = context;
@@ -131,12 +126,12 @@ static void predict(struct recorder *recorder, size_t context)
     recorder->entry.context = context;
 }
 
-void recorder_session(struct recorder *recorder, const ll_session *session)
+void recorder_session(struct recorder *recorder, const ll_session *session, size_t logit_rows)
 {
     ll_session_stats stats;
     if (!recorder || recorder->failed || ll_session_get_stats(session, &stats) != LL_OK)
         return;
-    predict(recorder, stats.cache_capacity);
+    predict(recorder, stats.cache_capacity, logit_rows);
     write_row(recorder, false);
 }
 
@@ -147,7 +142,7 @@ void recorder_plan(struct recorder *recorder, const ll_plan_info *plan, size_t w
     recorder->entry.windows += plan->windows;
     recorder->entry.width = width;
     if (recorder->entry.context == 0) { /* else a conversation, whose session has been predicted */
-        predict(recorder, plan->context);
+        predict(recorder, plan->context, 1);
         recorder->entry.predicted[LL_CACHE] = plan->memory_bytes;
     }
     write_row(recorder, false);
@@ -176,7 +171,8 @@ void recorder_coverage(struct recorder *recorder, double share)
 /* What was predicted is the GPU's part where there is one. */
 static size_t measured_device(const struct recorder *recorder, const ll_engine *engine)
 {
-    return recorder->gpu_layers == 0 && ll_engine_device_count(engine) > 1 ? 1 : 0;
+    bool left = recorder->device == LL_CUDA && recorder->gpu_layers == 0; /* by all layers */
+    return left && ll_engine_device_count(engine) > 1 ? 1 : 0;
 }
 
 static void measure(struct recorder *recorder, const ll_engine *engine, const ll_session *session)

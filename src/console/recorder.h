@@ -18,9 +18,9 @@ typedef void (*recorder_warn_fn)(const char *sentence);
 struct recorder *recorder_open(const char *verb, const char *path, const char *label, ll_dtype kv,
                                int threads, const ll_engine *engine, recorder_warn_fn warn);
 /* The model is open now. */
-void recorder_model(struct recorder *recorder, const ll_model *model);
-/* The session is open now: its context, and what the plan says it will need. */
-void recorder_session(struct recorder *recorder, const ll_session *session);
+void recorder_model(struct recorder *recorder, const ll_engine *engine, const ll_model *model);
+/* The session is open now: its context, and what the plan says it will need with so many rows of logits. */
+void recorder_session(struct recorder *recorder, const ll_session *session, size_t logit_rows);
 /* A document will be read so; width 0: not known. */
 void recorder_plan(struct recorder *recorder, const ll_plan_info *plan, size_t width);
 /* Tokens computed outside of the session, and tokens generated. */

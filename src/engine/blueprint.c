@@ -185,6 +185,7 @@ void ll_need_options_init(ll_need_options *options)
     *options = (ll_need_options){.size = sizeof *options,
                                  .cache_type = LL_F16,
                                  .sequences = 1,
+                                 .logit_rows = 1,
                                  .gpu_layers = LL_GPU_LAYERS_AUTO};
 }
 
@@ -209,9 +210,12 @@ static ll_status make_request(const ll_blueprint *b, const ll_need_options *give
                                       .cache = types[o.cache_type],
                                       .context = o.context ? o.context : (uint64_t)b->hparams.context,
                                       .sequences = o.sequences,
-                                      .shared = o.shared};
-    if (o.gpu_layers < LL_GPU_LAYERS_AUTO)
-        return error_set(error, LL_ARGUMENT, "plan", "%d layers on the GPU make no sense", o.gpu_layers);
+                                      .shared = o.shared,
+                                      .logit_rows = o.logit_rows};
+    if (o.gpu_layers < LL_GPU_LAYERS_AUTO || o.logit_rows > LL_ROWS_SCORED)
+        return error_set(error, LL_ARGUMENT, "plan",
+                         "%d layers on the GPU or %zu rows of logits make no sense", o.gpu_layers,
+                         o.logit_rows);
     if (o.gpu_layers == 0)
         o.device = LL_CPU;
     ret->host_embedding =

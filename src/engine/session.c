@@ -18,7 +18,7 @@
 #include "memory/estimate.h"
 
 /* Rows per step while scoring: every row has logits, [rows, vocabulary] of fp32. */
-enum { SCORE_ROWS = 32 };
+enum { SCORE_ROWS = LL_ROWS_SCORED };
 
 struct ll_session {
     ll_model *model;
@@ -27,7 +27,8 @@ struct ll_session {
     struct block_table table; /* its length is how much of the timeline is computed */
     struct token_list tokens; /* the timeline */
     float *logits;            /* [vocabulary] */
-    float *score_logits;      /* [SCORE_ROWS, vocabulary], made when first needed */
+    float *score_logits;      /* [score_capacity, vocabulary], made when first needed */
+    size_t score_capacity;
     bool logits_valid;        /* they are those after the last token */
     double verify_seconds;    /* of the verification that is not settled yet */
     atomic_flag busy;
@@ -45,9 +46,10 @@ static size_t logits_bytes(const ll_session *s)
 static void free_score_logits(ll_session *s)
 {
     if (s->score_logits)
-        engine_count_logits(model_engine(s->model), -(int64_t)(SCORE_ROWS * logits_bytes(s)));
+        engine_count_logits(model_engine(s->model), -(int64_t)(s->score_capacity * logits_bytes(s)));
     mem_free(s->score_logits);
     s->score_logits = NULL;
+    s->score_capacity = 0;
 }
 
 /* Puts the stats where the gauge reads them. */
@@ -369,14 +371,16 @@ const float *ll_session_logits(const ll_session *s, size_t *ret_count)
 
 /* ---- scoring ---- */
 
-static ll_status make_score_logits(ll_session *s, ll_error *error)
+static ll_status make_score_logits(ll_session *s, size_t rows, ll_error *error)
 {
-    if (s->score_logits)
+    if (s->score_capacity >= rows)
         return LL_OK;
-    s->score_logits = mem_new(SCORE_ROWS, logits_bytes(s));
+    free_score_logits(s);
+    s->score_logits = mem_new(rows, logits_bytes(s));
     if (!s->score_logits)
-        return error_nomem(error, "session", SCORE_ROWS * logits_bytes(s));
-    engine_count_logits(model_engine(s->model), (int64_t)(SCORE_ROWS * logits_bytes(s)));
+        return error_nomem(error, "session", rows * logits_bytes(s));
+    s->score_capacity = rows;
+    engine_count_logits(model_engine(s->model), (int64_t)(rows * logits_bytes(s)));
     return LL_OK;
 }
 
@@ -407,7 +411,7 @@ ll_status session_score_rows(ll_session *s, const ll_token *tokens, size_t count
 {
     LL_TRY(check_tokens(s, tokens, count, error));
     LL_TRY(model_wake(s->model, run, error));
-    LL_TRY(make_score_logits(s, error));
+    LL_TRY(make_score_logits(s, SCORE_ROWS, error));
     session_forget(s, 0);
     ll_status status = score_rows(s, tokens, count, run, row, user, error);
     session_forget(s, 0);
@@ -416,7 +420,7 @@ ll_status session_score_rows(ll_session *s, const ll_token *tokens, size_t count
 
 /* ---- verifying drafts ---- */
 
-_Static_assert(LOOKUP_MOST + 1 <= SCORE_ROWS, "the rows of a verification have room");
+_Static_assert(LOOKUP_MOST + 1 == LL_ROWS_DRAFTED, "the rows of a verification are those that are planned");
 
 bool session_can_verify(const ll_session *s, size_t count)
 {
@@ -439,7 +443,7 @@ ll_status session_verify(ll_session *s, const ll_token *drafts, size_t count, co
                          const float **ret_logits, ll_token *greatest, ll_error *error)
 {
     size_t timeline = s->tokens.count;
-    ll_status status = greatest ? LL_OK : make_score_logits(s, error);
+    ll_status status = greatest ? LL_OK : make_score_logits(s, LL_ROWS_DRAFTED, error);
     for (size_t i = 0; i < count && status == LL_OK; i++)
         status = session_append(s, drafts[i], error);
     if (status == LL_OK)

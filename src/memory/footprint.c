@@ -27,6 +27,8 @@ enum {
     THREAD_BYTES = 64 << 10,
     BYTES_PER_WORD = 80,      /* of the vocabulary: pieces, hashes, merges */
     DRIVER_BYTES = 512 << 20, /* a CUDA context; assumed, not measured */
+    DEVICE_PRODUCTS = 64 << 20, /* of the matrix library and for unpacked weights, as cuda/product.c has it */
+    DEVICE_UNPACKED = 256 << 20,
     GRAPHS = 24,              /* recorded steps that cuda/graph.h keeps at the most */
     LAYER_NODES = 10,
     GRAPH_NODE_BYTES = 1 << 10 /* assumed, not measured */
@@ -200,6 +202,42 @@ static uint64_t working_bytes(const struct model_hparams *h, const struct invent
     return scratch + scratch / GROWTH_PART;
 }
 
+/* ---- working space of a GPU ---- */
+
+/* Pages of eight-bit keys and values as f16, of as many heads as `limit` holds; as cuda/step.c has it. */
+static uint64_t unpacked_bytes(const struct model_hparams *h, int i, uint64_t tokens)
+{
+    uint64_t heads = (uint64_t)h->layer[i].kv_heads, some = heads;
+    uint64_t head = times(times(tokens, (uint64_t)h->head_dim), 2 * sizeof(uint16_t));
+    while (some > 1 && (heads % some != 0 || times(head, some) > DEVICE_UNPACKED))
+        some--;
+    return times(head, some);
+}
+
+/* What a step of many rows takes: the products' space, queries in the cache's type, turns of the rotations,
+ * and unpacked keys. */
+static uint64_t device_working(const struct model_hparams *h, const struct footprint_request *r)
+{
+    uint64_t tokens = times(r->context, r->sequences), unpacked = 0;
+    uint64_t rows = tokens < (uint64_t)r->device.rows ? tokens : (uint64_t)r->device.rows;
+    uint64_t queries = rows * (uint64_t)h->max_heads * (uint64_t)h->head_dim * sizeof(uint16_t);
+    uint64_t turns = 0;
+    for (int i = r->host_layers; r->cache == DT_Q8_0 && i < h->layers; i++)
+        unpacked = larger(unpacked, unpacked_bytes(h, i, r->context));
+    if (h->architecture->position == LL_ROTARY)
+        turns = rows * (uint64_t)h->rotary_dim * sizeof(float) * rotary_sets(h);
+    return add(add(DEVICE_PRODUCTS, queries), add(turns, unpacked));
+}
+
+/* On the device, and what the caller is handed. */
+static uint64_t logits_bytes(const struct model_hparams *h, const struct footprint_request *r)
+{
+    uint64_t many = r->logit_rows > 1 ? r->logit_rows : 0;
+    uint64_t rows = larger(r->sequences, many), row = times((uint64_t)h->vocabulary, sizeof(float));
+    return add(forward_output_bytes(h, r->device.activation, (int64_t)rows),
+               times(row, r->sequences + many));
+}
+
 /* ---- the naive engine ---- */
 
 /* What a plain implementation takes: all weights and keys in FP32, the matrix of scores of one layer, logits
@@ -265,11 +303,10 @@ void footprint_compute(const struct model_hparams *h, const struct inventory *in
     need.bytes[LL_WEIGHTS] = add(need.bytes[LL_WEIGHTS], add(inventory->unknown_bytes, h->adapter_bytes));
     count_cache(h, r, &need);
     need.activations = forward_step_bytes(h, r->device.residual, r->device.activation, r->device.rows);
-    need.working = cpu ? working_bytes(h, inventory, r) : 0;
+    need.working = cpu ? working_bytes(h, inventory, r) : device_working(h, r);
     need.graphs = cpu ? 0 : (uint64_t)GRAPHS * GRAPH_NODE_BYTES * ((layers + 1) * LAYER_NODES);
     need.bytes[LL_SCRATCH] = add(add(need.activations, need.working), need.graphs);
-    need.bytes[LL_LOGITS] = add(forward_output_bytes(&shape, r->device.activation, (int64_t)r->sequences),
-                                times(times(vocabulary, sizeof(float)), r->sequences));
+    need.bytes[LL_LOGITS] = logits_bytes(&shape, r);
     need.bytes[LL_PROGRAM] = cpu ? program_bytes(vocabulary, r->device.threads) : DRIVER_BYTES;
     for (int i = 0; i < LL_COMPONENTS; i++)
         need.total = add(need.total, need.bytes[i]);

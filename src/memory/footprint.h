@@ -24,6 +24,7 @@ struct footprint_request {
     uint64_t context;       /* tokens of each sequence */
     uint64_t sequences;     /* side by side; 1 is a session */
     uint64_t shared;        /* tokens at the beginning that several sequences have in common */
+    uint64_t logit_rows;    /* of one step: 1 or less, or the many that scoring and drafts ask for */
     int host_layers;        /* the first ones, which lie with the processor beside a GPU; fewer than all */
     bool host_embedding;    /* so does the embedding */
 };

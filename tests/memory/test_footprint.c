@@ -261,6 +261,62 @@ static void windows_side_by_side_take_what_was_predicted(void **state)
     }
 }
 
+/* Scoring asks for many rows of logits at once, and drafts for as many as a draft is long. */
+static void rows_of_logits_for_scores_and_drafts_are_foreseen(void **state)
+{
+    enum { CONTEXT = 300, REPEATED = 7 };
+    (void)state;
+    struct toy_model toy = toy_model_defaults("llama");
+    toy.seed = unit_random();
+    assert_true(toy_model_write_file(&toy, "toy.gguf"));
+    ll_blueprint *plan = blueprint("toy.gguf");
+    const char *one = "17=1000";
+    for (int lookup = 0; lookup < 2; lookup++) {
+        ll_token tokens[CONTEXT];
+        float scores[CONTEXT];
+        ll_sampling sampling;
+        ll_finish finish;
+        ll_memory memory;
+        ll_need need, least;
+        ll_model *model = NULL;
+        ll_error error = {0};
+        ll_need_options wanted = need_options(CONTEXT, LL_F16);
+        assert_int_equal(ll_blueprint_need(plan, &wanted, &least, NULL), LL_OK);
+        wanted.logit_rows = lookup ? LL_ROWS_DRAFTED : LL_ROWS_SCORED;
+        assert_int_equal(ll_blueprint_need(plan, &wanted, &need, NULL), LL_OK);
+        ll_engine *engine = tiny_engine("cpu");
+        assert_int_equal(ll_model_open(engine, "toy.gguf", NULL, NULL, &model, NULL), LL_OK);
+        ll_session *session = tiny_session(model, CONTEXT);
+        tiny_tokens(model, tokens, CONTEXT);
+        for (size_t i = REPEATED; i < CONTEXT; i++) /* what repeats is drafted */
+            tokens[i] = tokens[i % REPEATED];
+        ll_sampling_init(&sampling);
+        sampling.ignore_end = sampling.lookup = true;
+        sampling.temperature = 0.8f;
+        sampling.bias = &one; /* one token for ever, so that it is drafted */
+        sampling.bias_count = 1;
+        ll_status status =
+            lookup ? ll_session_sync(session, tokens, CONTEXT - 100, NULL, &error)
+                   : ll_session_score(session, tokens, CONTEXT, scores, NULL, &error);
+        if (status == LL_OK && lookup)
+            status = ll_generate(session, &sampling, 100, NULL, &finish, &error);
+        if (status != LL_OK)
+            fail_msg("%s", error.text);
+        ll_engine_get_memory(engine, 0, &memory);
+        assert_true(memory.peak[LL_LOGITS] <= need.bytes[LL_LOGITS]);
+        assert_true(lookup || memory.peak[LL_LOGITS] == need.bytes[LL_LOGITS]);
+        assert_true(memory.peak[LL_LOGITS] > least.bytes[LL_LOGITS]);
+        ll_session_close(session);
+        ll_model_close(model);
+        ll_engine_close(engine);
+    }
+    ll_need_options wrong = need_options(CONTEXT, LL_F16);
+    ll_need need;
+    wrong.logit_rows = LL_ROWS_SCORED + 1;
+    assert_int_equal(ll_blueprint_need(plan, &wrong, &need, NULL), LL_ARGUMENT);
+    ll_blueprint_close(plan);
+}
+
 static void the_default_model_takes_what_was_predicted(void **state)
 {
     const char *path = unit_default_model();
@@ -451,6 +507,43 @@ static void every_family_is_read_from_its_configuration(void **state)
     ll_blueprint_close(plan);
 }
 
+static void a_gpu_needs_room_for_products_and_for_unpacked_keys(void **state)
+{
+    (void)state;
+    const struct {
+        const char *heads; /* of keys */
+        uint64_t packed;   /* MiB for 32,768 tokens of them: as many heads at once as 256 MiB hold */
+    } models[] = {{"8", 128}, {"32", 256}, {"1", 16}};
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        char text[512];
+        ll_need need, packed;
+        snprintf(text, sizeof text,
+                 "{\"model_type\":\"llama\",\"hidden_size\":4096,\"intermediate_size\":14336,"
+                 "\"num_hidden_layers\":32,\"num_attention_heads\":32,\"num_key_value_heads\":%s,"
+                 "\"vocab_size\":128256,\"max_position_embeddings\":131072}",
+                 models[i].heads);
+        put("config.json", text);
+        ll_blueprint *plan = blueprint("config.json");
+        ll_need_options wanted = need_options(32768, LL_F16);
+        wanted.device = LL_CUDA;
+        assert_int_equal(ll_blueprint_need(plan, &wanted, &need, NULL), LL_OK);
+        wanted.cache_type = LL_Q8_0;
+        assert_int_equal(ll_blueprint_need(plan, &wanted, &packed, NULL), LL_OK);
+        assert_int_equal(packed.working - need.working, models[i].packed << 20);
+        assert_true(need.working > 64 << 20); /* the products', by cuda/product.c */
+        int most = 0, fewer = 0;
+        assert_int_equal(ll_blueprint_fit_layers(plan, &wanted, packed.total, &most, NULL), LL_OK);
+        assert_int_equal(ll_blueprint_fit_layers(plan, &wanted, packed.total - 1, &fewer, NULL), LL_OK);
+        assert_int_equal(most, 33);
+        assert_true(fewer < 33);
+        wanted.gpu_layers = fewer;
+        assert_int_equal(ll_blueprint_need(plan, &wanted, &need, NULL), LL_OK);
+        assert_true(need.total < packed.total && need.host_total > 0);
+        assert_int_equal(need.host_layers, 32 - fewer);
+        ll_blueprint_close(plan);
+    }
+}
+
 static void bad_configurations_are_refused_by_the_key(void **state)
 {
     static const struct {
@@ -542,6 +635,8 @@ int main(void)
         cmocka_unit_test(a_configuration_alone_gives_the_parameters_of_the_published_model),
         cmocka_unit_test(a_configuration_and_its_file_need_the_same_cache),
         cmocka_unit_test(every_family_is_read_from_its_configuration),
+        cmocka_unit_test(rows_of_logits_for_scores_and_drafts_are_foreseen),
+        cmocka_unit_test(a_gpu_needs_room_for_products_and_for_unpacked_keys),
         cmocka_unit_test(bad_configurations_are_refused_by_the_key),
         cmocka_unit_test(a_pipe_is_refused_at_once),
         cmocka_unit_test(random_damage_to_a_configuration_is_an_error_or_a_plan),
