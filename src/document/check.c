@@ -325,15 +325,18 @@ bool check_rests_on(const char *text, size_t length, const char *claim, size_t c
     struct words walk = words_of(text, length);
     struct word word;
     size_t content = 0, found = 0, words = 0;
+    bool subject = false;
     for (; words_next(&walk, &word); words++)
         (void)word_set_add(&there, word.hash);
     walk = words_of(claim, claim_length);
     while (words_next(&walk, &word)) {
-        content += !word.common;
-        found += !word.common && word_set_has(&there, word.hash);
+        bool held = word_set_has(&there, word.hash);
+        if (!word.common && content++ == 0)
+            subject = held;
+        found += !word.common && held;
     }
     word_set_fini(&there);
-    if (found * 10 < content * 7)
+    if (!subject || found * 10 < content * 7)
         return false;
     char folded_text[4096], folded_claim[2048];
     fold(text, length, folded_text, sizeof folded_text);

@@ -15,6 +15,7 @@ enum {
     HEARD = 25,       /* words a file gets where all are heard; with less, the weightiest speak */
     LEAST_WORDS = 20, /* of a summary of a short text */
     KEY_WORDS = 12,   /* of the answer for each key sentence to choose from */
+    LEAST_KEYS = 3,   /* of a window */
     MOST_KEYS = 6,
 };
 
@@ -41,19 +42,35 @@ static void order(struct claim_list *claims)
     }
 }
 
-/* Sentences of the model that passed the checks are preferred to quotations of equal weight. */
-static void prefer_generated(struct claim_list *claims)
+/* The share of a claim's weight in words that the model used when it summed up the same window. */
+static double share_spoken(const struct summary_job *job, const struct claim *claim)
 {
-    for (size_t i = 0; i < claims->count; i++)
-        if (!claims->items[i].quoted && !claims->items[i].counted)
-            claims->items[i].score *= 1.15f;
+    const struct word_set *spoken = &job->summary->nodes[claim->window].spoken;
+    struct words walk = words_of(claim->text, claim->length);
+    struct word word;
+    double all = 0, met = 0;
+    while (words_next(&walk, &word)) {
+        double weight = terms_weight(&job->terms, &word);
+        all += weight;
+        met += word_set_has(spoken, word.hash) ? weight : 0;
+    }
+    return all > 0 ? met / all : 0;
 }
 
-/* Few windows have to give many sentences each. */
+/* The model points at what matters, also where what it wrote does not hold: sentences that say it go first,
+ * its own among them. */
+static void prefer_spoken(const struct summary_job *job, struct claim_list *claims)
+{
+    for (size_t i = 0; i < claims->count; i++)
+        if (!claims->items[i].counted)
+            claims->items[i].score *= (float)(1.0 + share_spoken(job, &claims->items[i]));
+}
+
+/* Few windows have to give many sentences each; of many, each gives some to choose from. */
 static size_t keys_wanted(const struct summary_job *job)
 {
     size_t wanted = job->plan->words / (KEY_WORDS * job->plan->windows.count);
-    return wanted < 1 ? 1 : wanted > MOST_KEYS ? MOST_KEYS : wanted;
+    return wanted < LEAST_KEYS ? LEAST_KEYS : wanted > MOST_KEYS ? MOST_KEYS : wanted;
 }
 
 /* The best sentences of a window stand beside what the model wrote of it: the better ones are chosen. */
@@ -86,7 +103,7 @@ static ll_status gather(struct summary_job *job, struct claim_list *all)
                                                    !add_key_sentences(job, n, &s->nodes[n].claims, all)))
             return error_nomem(job->error, "summary", s->node_count * sizeof *all->items);
     order(all);
-    prefer_generated(all);
+    prefer_spoken(job, all);
     return LL_OK;
 }
 

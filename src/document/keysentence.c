@@ -47,6 +47,49 @@ static struct shape measure(const struct terms *terms, const char *text, size_t 
     return shape;
 }
 
+static size_t opening_length(const char *text, size_t length, const char *const *openings, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t n = strlen(openings[i]);
+        if (length > n && memcmp(text, openings[i], n) == 0)
+            return n;
+    }
+    return 0;
+}
+
+/* "This document describes …", "The purpose of this license is …", "We propose …": what a text says of itself
+ * is what an abstract of it says. */
+static bool speaks_of_itself(const char *text, size_t length)
+{
+    static const char *const openings[] = {"This ",
+                                           "In this ",
+                                           "The present ",
+                                           "The purpose of this ",
+                                           "The purpose of the ",
+                                           "The aim of this ",
+                                           "The goal of this ",
+                                           "The objective of this "};
+    static const char *const authors[] = {"We propose ",      "We present ",     "We describe ",
+                                          "I propose ",       "In this work we", "This is the tale",
+                                          "This is the story"};
+    static const char kinds[] =
+        " agreement article book document essay guide handbook letter licence license "
+        "manual memo module novel package page pamphlet paper policy poem program "
+        "project proposal report review rfc specification standard study survey "
+        "thesis treatise treaty tutorial volume ";
+    if (opening_length(text, length, authors, sizeof authors / sizeof authors[0]))
+        return true;
+    size_t first = opening_length(text, length, openings, sizeof openings / sizeof openings[0]), last = first;
+    char word[16] = " ";
+    while (last < length && last - first < sizeof word - 3 && (text[last] | 0x20) >= 'a' &&
+           (text[last] | 0x20) <= 'z') {
+        word[last - first + 1] = (char)(text[last] | 0x20);
+        last++;
+    }
+    word[last - first + 1] = ' ';
+    return first && last > first + 2 && strstr(kinds, word) != NULL;
+}
+
 /* A sentence that leans on the one before it reads badly alone. */
 static bool leans_back(const char *text, size_t length)
 {
@@ -55,12 +98,7 @@ static bool leans_back(const char *text, size_t length)
         "He ",         "She ",        "Such ", "Thus",    "Therefore", "Moreover", "Also",
         "In addition", "For example", "So ",   "Then ",   "Otherwise", "Again",    "That ",
         "Those ",      "Nor ",        "Or ",   "Finally", "Further"};
-    for (size_t i = 0; i < sizeof openings / sizeof openings[0]; i++) {
-        size_t n = strlen(openings[i]);
-        if (length > n && memcmp(text, openings[i], n) == 0)
-            return true;
-    }
-    return false;
+    return opening_length(text, length, openings, sizeof openings / sizeof openings[0]) > 0;
 }
 
 bool keysentence_is_boilerplate(const char *text, size_t length)
@@ -68,7 +106,8 @@ bool keysentence_is_boilerplate(const char *text, size_t length)
     size_t marks = 0;
     for (size_t i = 0; i < length; i++)
         marks += text[i] != '\0' && strchr("*|_=~<>{}\\#+/", text[i]) != NULL;
-    return marks * 20 > length || (length > 9 && memcmp(text, "Copyright", 9) == 0) ||
+    bool frame = length > 2 && text[length - 2] == ' ' && strchr("*|#", text[length - 1]) != NULL;
+    return frame || marks * 20 > length || (length > 9 && memcmp(text, "Copyright", 9) == 0) ||
            memmem(text, length, " * ", 3) || memmem(text, length, " | ", 3) ||
            memmem(text, length, "(C)", 3) || memmem(text, length, "\xC2\xA9", 2) ||
            memmem(text, length, "://", 3);
@@ -119,7 +158,9 @@ double keysentence_score(const struct terms *terms, const char *text, size_t len
         score *= 0.3;
     if (!sentence_is_closed(text, length))
         score *= text[length - 1] == ':' ? 0.1 : 0.3;
-    if (text[length - 1] == '?' || leans_back(text, length))
+    if (speaks_of_itself(text, length))
+        score *= 1.5;
+    else if (text[length - 1] == '?' || leans_back(text, length))
         score *= 0.4;
     if (item)
         score *= 0.4;

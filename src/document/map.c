@@ -179,6 +179,17 @@ static bool add_focused(const struct summary_job *job, const struct window *wind
     return room;
 }
 
+/* false: no memory. */
+static bool learn_spoken(const struct map_task *task, struct word_set *out)
+{
+    struct words walk = words_of(strbuf_text(&task->output), task->output.length);
+    struct word word;
+    while (words_next(&walk, &word))
+        if (!word.common && !word_set_add(out, word.hash))
+            return false;
+    return true;
+}
+
 static ll_status add_part(struct summary_job *job, size_t index, const struct map_task *task,
                           const char *instruction, struct checker *checker)
 {
@@ -205,6 +216,8 @@ static ll_status add_part(struct summary_job *job, size_t index, const struct ma
     }
     if (status == LL_OK)
         status = summary_add_node(job, 0, window->first, window->last, &claims);
+    if (status == LL_OK && task && !learn_spoken(task, &job->summary->nodes[index].spoken))
+        status = error_nomem(job->error, "summary", task->output.length);
     claim_list_fini(&claims);
     return status;
 }

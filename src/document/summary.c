@@ -334,6 +334,7 @@ void ll_summary_free(ll_summary *summary)
     for (size_t n = 0; n < summary->node_count; n++) {
         strbuf_fini(&summary->nodes[n].text);
         claim_list_fini(&summary->nodes[n].claims);
+        word_set_fini(&summary->nodes[n].spoken);
     }
     mem_free(summary->nodes);
     strbuf_fini(&summary->titles);

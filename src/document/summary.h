@@ -14,6 +14,7 @@ struct summary_node {
     size_t title; /* in titles; SIZE_MAX: none */
     struct strbuf text;
     struct claim_list claims; /* the sentences of text */
+    struct word_set spoken;   /* of a window: all that the model said of it, whether it holds or not */
     size_t first, last;
 };
 

@@ -227,6 +227,18 @@ static void a_claim_must_rest_on_one_place_and_deny_what_it_denies(void **state)
     assert_false(check_rests_on(allowed, strlen(allowed), mixed, strlen(mixed)));
 }
 
+/* All words but one are right, and it is the one that the sentence speaks of. */
+static void a_claim_must_speak_of_what_its_text_speaks_of(void **state)
+{
+    (void)state;
+    static const char stated[] =
+        "A larger work is one that combines covered software with other material in a separate file.";
+    const char *right = "A larger work combines covered software with other material in a separate file.",
+               *wrong = "This document combines covered software with other material in a separate file.";
+    assert_true(check_rests_on(stated, strlen(stated), right, strlen(right)));
+    assert_false(check_rests_on(stated, strlen(stated), wrong, strlen(wrong)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +258,7 @@ int main(void)
         cmocka_unit_test(a_repeated_sentence_is_stopped_whatever_its_length),
         cmocka_unit_test(numbers_and_ordinary_prose_pass),
         cmocka_unit_test(a_sentence_that_says_the_same_twice_is_broken),
+        cmocka_unit_test(a_claim_must_speak_of_what_its_text_speaks_of),
         cmocka_unit_test(a_claim_must_rest_on_one_place_and_deny_what_it_denies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

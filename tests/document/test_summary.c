@@ -384,6 +384,76 @@ static void key_sentences_are_the_same_every_time(void **state)
     free(first);
 }
 
+/* Forty parts say much the same, and one sentence in the midst of them says what the text is. */
+static void what_a_text_says_of_itself_goes_first_and_frames_say_nothing(void **state)
+{
+    (void)state;
+    struct strbuf text = {0};
+    strbuf_puts(&text, "Snow fell.\n\nIt snowed again.\n\n");
+    for (size_t i = 0; i < 40; i++) {
+        strbuf_printf(&text, "In weeks of %zu masters of the valley burned sand in kilns.\n\n", 1500 + i);
+        if (i == 11)
+            strbuf_puts(&text,
+                        "This report describes how masters of the valley burned sand in kilns for weeks.\n\n"
+                        "*  The masters of the valley burned sand in kilns for weeks  *\n\n");
+    }
+    ll_error error = {0};
+    for (size_t words = 60; words <= 180; words += 40) {
+        struct made m = {.toy = {.answer = copy_first_sentences}};
+        if (ll_document_from_text(text.text, text.length, NULL, &m.document, &error) != LL_OK)
+            fail_msg("%s", error.text);
+        make(&m, SMALL, 8192, LL_METHOD_EXTRACTIVE, words);
+        const char *said = ll_summary_text(m.summary, NULL);
+        if (!strstr(said, "This report describes how masters") || strchr(said, '*'))
+            fail_msg("%zu words: %s", words, said);
+        drop(&m);
+    }
+    strbuf_fini(&text);
+}
+
+static const char *const spoken_of[] = {"lantern", "bucket", "ladder", "barrel",
+                                        "basket",  "wagon",  "saddle", "mirror"};
+
+static void point_at_ladders(struct toy *toy, const char *prompt, struct strbuf *out)
+{
+    (void)toy;
+    (void)prompt;
+    strbuf_puts(out, "The text is all about a ladder and the ladders of the town.");
+}
+
+static size_t count_ladders(const char *text, void (*answer)(struct toy *, const char *, struct strbuf *))
+{
+    struct made m = {.toy = {.answer = answer}};
+    ll_error error = {0};
+    size_t count = 0;
+    if (ll_document_from_text(text, strlen(text), NULL, &m.document, &error) != LL_OK)
+        fail_msg("%s", error.text);
+    make(&m, SMALL, 8192, LL_METHOD_SELECT, 300);
+    assert_int_equal(m.summary->stats.fallbacks, m.info.windows);
+    for (const char *at = ll_summary_text(m.summary, NULL); (at = strstr(at, "ladder")); at++)
+        count++;
+    drop(&m);
+    return count;
+}
+
+static void what_the_model_speaks_of_is_quoted_where_its_own_words_do_not_hold(void **state)
+{
+    (void)state;
+    struct strbuf text = {0};
+    unit_seed();
+    for (size_t i = 0; i < 90; i++) {
+        for (size_t k = 0, from = unit_below(8); k < 8; k++)
+            strbuf_printf(&text, "The people of the town kept number %zu of every %s for years. ",
+                          i * 8 + k + 100, spoken_of[(from + k) % 8]);
+        strbuf_puts(&text, "\n\n");
+    }
+    size_t silent = count_ladders(strbuf_text(&text), say_nothing);
+    size_t pointed = count_ladders(strbuf_text(&text), point_at_ladders);
+    strbuf_fini(&text);
+    if (pointed <= silent)
+        fail_msg("quoted %zu times when it was spoken of, %zu when not", pointed, silent);
+}
+
 static void a_focus_raises_the_sentences_that_speak_of_it(void **state)
 {
     (void)state;
@@ -541,6 +611,8 @@ int main(void)
         cmocka_unit_test(random_plans_never_overflow_in_practice),
         cmocka_unit_test(without_a_model_key_sentences_are_quoted),
         cmocka_unit_test(key_sentences_are_the_same_every_time),
+        cmocka_unit_test(what_a_text_says_of_itself_goes_first_and_frames_say_nothing),
+        cmocka_unit_test(what_the_model_speaks_of_is_quoted_where_its_own_words_do_not_hold),
         cmocka_unit_test(a_focus_raises_the_sentences_that_speak_of_it),
         cmocka_unit_test(a_model_without_a_known_chat_format_is_not_asked),
         cmocka_unit_test(wishes_that_cannot_be_met_are_refused_with_numbers),

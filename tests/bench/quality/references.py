@@ -63,21 +63,36 @@ AREAS = ["Harbour", "Schools", "Forests", "Roads", "Water", "Museum", "Market", 
          "Theatre", "Mill"]
 
 
+FORMS = ["In {year} {who} {what} the {area} of {town} at a cost of {amount} thousand crowns.",
+         "{who} {what} the {area} in {year}, for which {amount} thousand crowns were paid.",
+         "For {amount} thousand crowns the {area} was {what} by {who}, and that was {year}.",
+         "The year {year} saw {who}, who {what} the {area} and spent {amount} thousand crowns.",
+         "It cost {amount} thousand crowns when, in {year}, the {area} was {what}; {who} answered for it.",
+         "{amount} thousand crowns: so much went into the {area} that {who} {what} in {year}."]
+AFTER = ["The {area} is the part of {town} that this changed most.", "Nothing did more for the {area} since.",
+         "People who use the {area} speak of little else.", "Until then the {area} had been left alone.",
+         "What came of it can be seen at the {area} every day.", "No other work on the {area} was as large."]
+
+
 def make_report(draw, sections=12):
-    """A long report whose every section has one sentence that matters: text, its key facts, its abstract."""
+    """A long report whose every section has one sentence that matters: text, its key facts, its abstract.
+
+    The sentences that matter differ in form: were they all made after one pattern, any summary that holds them
+    would count as one that repeats itself."""
     town, keys, abstract = invented.name(draw), [], []
     text = [f"# Yearly report of the town of {town}", "", f"This report tells how the town of {town} fared."]
-    for area in AREAS[:sections]:
-        who, amount, year = invented.person(draw), draw.randint(12, 980), draw.randint(1960, 1990)
-        what = draw.choice(["doubled", "halved", "closed", "rebuilt", "sold", "opened"])
-        key = f"In {year} {who} {what} the {area.lower()} of {town} at a cost of {amount} thousand crowns."
-        keys.append(rf"{who.split()[1]}|\b{amount} thousand")
+    for number, area in enumerate(AREAS[:sections]):
+        words = {"town": town, "who": invented.person(draw), "amount": draw.randint(12, 980),
+                 "year": draw.randint(1960, 1990), "area": area.lower(),
+                 "what": draw.choice(["doubled", "halved", "closed", "rebuilt", "sold", "opened"])}
+        key = FORMS[number % len(FORMS)].format(**words)
+        keys.append(rf"{words['who'].split()[1]}|\b{words['amount']} thousand")
         abstract.append(key)
         text += ["", f"## {area}", ""]
         place = draw.randint(0, 5)
         for paragraph in range(6):
             lines = [draw.choice(FILLER) for _ in range(5)]
             if paragraph == place:
-                lines[1:1] = [key, f"The {area.lower()} is the part of {town} that this changed most."]
+                lines[1:1] = [key, draw.choice(AFTER).format(**words)]
             text += [" ".join(lines), ""]
     return "\n".join(text), keys, " ".join(abstract)
