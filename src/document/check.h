@@ -31,9 +31,9 @@ struct checker {      /* zero-initialised storage is ready for check_load */
 bool check_load(struct checker *checker, const char *text, size_t length, const char *instruction);
 enum check_verdict check_sentence(const struct checker *checker, const char *sentence, size_t length,
                                   float *ret_support);
-/* Whether a claim may rest on this stretch of text: what it speaks of and seven in ten of its content words are
- * there, and it denies, permits, demands and leaves conditions out only as the text does. Words from all over
- * a window make sentences that nobody wrote. */
+/* Whether a claim may rest on this stretch of text: what it speaks of and seven in ten of its content words
+ * are there, and it denies, permits, demands and leaves conditions out only as the text does. Words from all
+ * over a window make sentences that nobody wrote. */
 bool check_rests_on(const char *text, size_t length, const char *claim, size_t claim_length);
 /* Whether the sentence stands in the text word for word (blanks and case aside). */
 bool check_is_quoted(const struct checker *checker, const char *sentence, size_t length);

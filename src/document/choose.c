@@ -97,11 +97,13 @@ static bool add_key_sentences(const struct summary_job *job, size_t window, cons
 static ll_status gather(struct summary_job *job, struct claim_list *all)
 {
     const struct ll_summary *s = job->summary;
-    bool with_keys = job->llm && !job->plan->language;
-    for (size_t n = 0; n < s->node_count; n++)
-        if (!add_all(all, &s->nodes[n].claims) || (with_keys && !job->plan->windows.items[n].quoted &&
-                                                   !add_key_sentences(job, n, &s->nodes[n].claims, all)))
+    bool translated = job->llm && job->plan->language;
+    for (size_t n = 0; n < s->node_count; n++) {
+        bool of_lines = pick_is_of_lines(document_file(job->document, s->nodes[n].first));
+        if (!add_all(all, &s->nodes[n].claims) ||
+            (!translated && !of_lines && !add_key_sentences(job, n, &s->nodes[n].claims, all)))
             return error_nomem(job->error, "summary", s->node_count * sizeof *all->items);
+    }
     order(all);
     prefer_spoken(job, all);
     return LL_OK;

@@ -101,16 +101,32 @@ static bool leans_back(const char *text, size_t length)
     return opening_length(text, length, openings, sizeof openings / sizeof openings[0]) > 0;
 }
 
+/* The heads of mails, and what letters begin and end with. */
+static bool is_letter_form(const char *text, size_t length)
+{
+    static const char *const heads[] = {
+        "From: ",     "To: ",  "Cc: ",      "CC: ", "Bcc: ",      "Date: ", "Sent: ", "Subject: ",
+        "Reply-To: ", "Von: ", "Betreff: ", "An: ", "Gesendet: ", "De: ",   "Objet: "};
+    static const char *const courtesies[] = {"Dear ",          "Hello",    "Hi ",         "Best regards",
+                                             "Kind regards",   "Regards",  "Best wish",   "With best",
+                                             "Yours ",         "Yours,",   "Sincere",     "Cheers",
+                                             "Mit freundlich", "Viele Gr", "Cordialement"};
+    enum { LONGEST_COURTESY = 10 };
+    return opening_length(text, length, heads, sizeof heads / sizeof heads[0]) > 0 ||
+           (opening_length(text, length, courtesies, sizeof courtesies / sizeof courtesies[0]) > 0 &&
+            words_count(text, length) <= LONGEST_COURTESY);
+}
+
 bool keysentence_is_boilerplate(const char *text, size_t length)
 {
     size_t marks = 0;
     for (size_t i = 0; i < length; i++)
         marks += text[i] != '\0' && strchr("*|_=~<>{}\\#+/", text[i]) != NULL;
     bool frame = length > 2 && text[length - 2] == ' ' && strchr("*|#", text[length - 1]) != NULL;
-    return frame || marks * 20 > length || (length > 9 && memcmp(text, "Copyright", 9) == 0) ||
-           memmem(text, length, " * ", 3) || memmem(text, length, " | ", 3) ||
-           memmem(text, length, "(C)", 3) || memmem(text, length, "\xC2\xA9", 2) ||
-           memmem(text, length, "://", 3);
+    return frame || marks * 20 > length || is_letter_form(text, length) ||
+           (length > 9 && memcmp(text, "Copyright", 9) == 0) || memmem(text, length, " * ", 3) ||
+           memmem(text, length, " | ", 3) || memmem(text, length, "(C)", 3) ||
+           memmem(text, length, "\xC2\xA9", 2) || memmem(text, length, "://", 3);
 }
 
 /* Long sentences use up the words of an answer: beyond this many, what they say counts for less. */
@@ -177,6 +193,15 @@ double keysentence_score(const struct terms *terms, const char *text, size_t len
 
 /* ---- choosing in a window -------------------------------------------------------------------- */
 
+/* "Dear Bert," and below it, in a small letter, what the letter says. */
+static bool follows_salutation(const struct ll_document *d, const struct doc_sentence *s)
+{
+    const struct doc_paragraph *before = s->paragraph ? &d->paragraphs[s->paragraph - 1] : NULL;
+    return before && before->kind == PARAGRAPH_PROSE && before->last - before->first < 60 &&
+           d->text.text[before->last - 1] == ',' && d->text.text[s->first] >= 'a' &&
+           d->text.text[s->first] <= 'z';
+}
+
 static double score_at(const struct ll_document *d, const struct terms *terms, size_t index)
 {
     const struct doc_sentence *s = &d->sentences[index];
@@ -187,6 +212,8 @@ static double score_at(const struct ll_document *d, const struct terms *terms, s
     bool first_in_paragraph = index == 0 || d->sentences[index - 1].paragraph != s->paragraph;
     bool after_heading =
         first_in_paragraph && s->paragraph > 0 && d->paragraphs[s->paragraph - 1].kind == PARAGRAPH_HEADING;
+    if (first_in_paragraph && follows_salutation(d, s))
+        score *= 4;
     if (after_heading || s->paragraph == 0)
         score *= 1.35;
     else if (first_in_paragraph)
@@ -239,7 +266,8 @@ static bool add_pick(const struct ll_document *d, const struct pick *pick, size_
                           .support = 1.0f,
                           .score = (float)pick->score,
                           .quoted = true,
-                          .borne = true};
+                          .borne = true,
+                          .line = d->paragraphs[s->paragraph].kind == PARAGRAPH_LINES};
     return claim_add(out, d->text.text + first, s->last - first, &claim);
 }
 

@@ -11,7 +11,7 @@
 #include "document/outline.h"
 #include "document/sentence.h"
 
-enum { CHECK_BYTES = 1 << 18, LEVELS = 6 };
+enum { CHECK_BYTES = 1 << 18, LEVELS = 6, LIST_LINE = 72 /* bytes of a line of a list */ };
 
 struct segmenter {
     struct ll_document *document;
@@ -83,9 +83,32 @@ static bool is_contents_block(const struct segmenter *s, size_t first, size_t la
     return lines >= 3 && leading * 10 >= lines * 6;
 }
 
+/* "Rent April 900 euros" above "Rent May 950 euros": each line says something of its own. Wrapped prose has
+ * lines that run on in small letters and ends with a stop; verses have their stops and commas. */
+static bool is_list(const struct segmenter *s, size_t first, size_t last)
+{
+    size_t end = line_end(s, first, last);
+    if (end >= last || s->structure == STRUCTURE_MARKDOWN || s->file->kind == KIND_PDF)
+        return false;
+    for (size_t at = first; at < last; at = end + 1) {
+        size_t start = at, tail;
+        end = line_end(s, at, last);
+        for (tail = end; tail > at && strchr(" \t", s->text[tail - 1]);)
+            tail--;
+        while (start < tail && strchr(" \t", s->text[start]))
+            start++;
+        if (start == tail || tail - start > LIST_LINE || (s->text[start] >= 'a' && s->text[start] <= 'z') ||
+            strchr(",;-", s->text[tail - 1]) || sentence_is_closed(s->text + start, tail - start))
+            return false;
+    }
+    return true;
+}
+
 static void add_prose(struct segmenter *s, size_t first, size_t last)
 {
-    add_paragraph(s, first, last, is_contents_block(s, first, last) ? PARAGRAPH_CONTENTS : PARAGRAPH_PROSE);
+    enum paragraph_kind kind = is_contents_block(s, first, last) ? PARAGRAPH_CONTENTS : PARAGRAPH_PROSE;
+    add_paragraph(s, first, last,
+                  kind == PARAGRAPH_PROSE && is_list(s, first, last) ? PARAGRAPH_LINES : kind);
 }
 
 /* A title and its underline at the start of a block; returns where the rest begins, or first. */

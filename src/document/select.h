@@ -15,7 +15,8 @@ struct select_wish {
 
 /* Marks chosen[i] for claims (in document order) of the range; one at least where it has any. What the reader
  * cares about (the terms' focus) gets most of the room; three tenths of the rest go to the best sentences of
- * the range, and what is left is divided into as many stretches of it as sentences fit: each gives its best. How a text begins says more of it than any later part. */
+ * the range, and what is left is divided into as many stretches of it as sentences fit: each gives its best.
+ * How a text begins says more of it than any later part. */
 ll_status select_claims(const struct claim_list *claims, const struct select_wish *wish,
                         const struct terms *terms, bool *chosen, ll_error *error);
 

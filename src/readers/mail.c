@@ -218,14 +218,18 @@ static ll_status put_part(struct mail *m, const char *text, size_t length, size_
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-static void put_header(struct mail *m, const struct mime_part *part, const char *name)
+/* The fields of a mail are lines of their own, and no prose. */
+static void put_header(struct mail *m, const struct mime_part *part, const char *name,
+                       struct reading_mark *lines)
 {
     struct strbuf raw = {0}, value = {0};
     if (mime_header(part, name, &raw) && raw.length) {
         mime_decode_words(strbuf_text(&raw), raw.length, &value);
         prose_puts(&m->prose, name);
+        lines->first = lines->last ? lines->first : m->prose.reading->text.length - strlen(name);
         prose_puts(&m->prose, ": ");
         prose_text(&m->prose, strbuf_text(&value), value.length);
+        lines->last = m->prose.reading->text.length;
         prose_line(&m->prose);
     }
     strbuf_fini(&raw);
@@ -255,11 +259,14 @@ static ll_status put_message(struct mail *m, const char *text, size_t length, si
 {
     static const char *const shown[] = {"From", "To", "Cc", "Date"};
     struct mime_part part;
+    struct reading_mark lines = {.kind = MARK_LINES};
     LL_TRY(input_check(m->input));
     mime_split(text, length, &part);
     put_subject(m, text, &part, depth);
     for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++)
-        put_header(m, &part, shown[i]);
+        put_header(m, &part, shown[i], &lines);
+    if (lines.last && !reading_mark(m->input->reading, &lines))
+        return error_nomem(m->input->error, "mail", sizeof lines);
     prose_block(&m->prose);
     return put_body(m, &part, depth);
 }

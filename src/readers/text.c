@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "readers/blob.h"
+#include "readers/frame.h"
 #include "readers/origin.h"
 #include "readers/reader.h"
 
@@ -54,6 +55,8 @@ static ll_status fold_blobs(struct input *input, struct strbuf *text)
 static ll_status clean(struct input *input, struct strbuf *text)
 {
     struct reading *reading = input->reading;
+    if (reading->kind == KIND_TEXT && text->length)
+        frame_remove(text->text, text->length);
     if (has_pages(text)) {
         LL_TRY(pages_clean(strbuf_text(text), text->length, false, input->cancel, &reading->text,
                            &reading->pages, input->error));

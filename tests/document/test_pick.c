@@ -284,6 +284,50 @@ static void sentences_of_one_formula_do_not_shut_each_other_out(void **state)
     strbuf_fini(&text);
 }
 
+/* Neither its head nor what letters begin and end with, and the small letter below "Dear Bert," is no flaw.
+ */
+static void a_mail_is_told_by_what_it_says(void **state)
+{
+    (void)state;
+    static const char mail[] =
+        "From: Anna Berg <anna@example.org>\nTo: Bert Holm <bert@example.org>, carla@example.org\n"
+        "Date: Mon, 3 Mar 2025 10:12:00 +0100\nSubject: Delivery of the kilns\n\nDear Bert,\n\n"
+        "the two kilns ordered in January will be delivered on 14 March by the carrier. The invoice of "
+        "18,400 "
+        "euros has been paid in full. Please see to it that the yard is free from seven in the morning.\n\n"
+        "The old kiln is to be taken away the same day. Carla keeps the papers of the customs office.\n\n"
+        "Best regards,\nAnna\n--\nAnna Berg, Glassworks Ltd\nTel. +46 555 1234\n";
+    for (size_t words = 20; words <= 100; words += 40) {
+        ll_document *d = open_as(mail, "mail");
+        ll_summary *summary = sum(d, words, NULL);
+        const char *said = ll_summary_text(summary, NULL);
+        if (!strstr(said, "the two kilns ordered") || strstr(said, "example.org") || strstr(said, "regards"))
+            fail_msg("%zu words: %s", words, said);
+        ll_summary_free(summary);
+        ll_document_close(d);
+    }
+}
+
+/* As many words as were asked for, though it all is one window. */
+static void a_short_text_gives_more_than_two_sentences(void **state)
+{
+    (void)state;
+    static const char text[] = "The bridge over the Lune was built in 1880 by masons from the north. Floods "
+                               "took two of its piers in the "
+                               "winter of 1902. Iron girders replaced the arches when the railway paid for "
+                               "them. A toll of one penny was "
+                               "asked of every cart until the war. Engineers found cracks in the eastern "
+                               "pier last year. The county has "
+                               "set aside nine million for a new crossing. Residents of both banks want the "
+                               "old arches to be kept. Work "
+                               "is to begin after the floods of the coming spring.\n";
+    ll_document *d = open_as(text, "text");
+    ll_summary *summary = sum(d, 60, NULL);
+    assert_true(ll_summary_sentence_count(summary) > 2);
+    ll_summary_free(summary);
+    ll_document_close(d);
+}
+
 static void joined_documents_keep_their_places(void **state)
 {
     (void)state;
@@ -325,6 +369,8 @@ int main(void)
         cmocka_unit_test(a_manual_is_told_by_its_description_not_by_its_options),
         cmocka_unit_test(what_is_said_once_goes_before_what_is_said_again_and_again),
         cmocka_unit_test(sentences_of_one_formula_do_not_shut_each_other_out),
+        cmocka_unit_test(a_mail_is_told_by_what_it_says),
+        cmocka_unit_test(a_short_text_gives_more_than_two_sentences),
         cmocka_unit_test(joined_documents_keep_their_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

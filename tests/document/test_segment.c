@@ -63,6 +63,20 @@ static void list_items_are_sentences(void **state)
                      "Bring:|- water|- bread and salt|2) shoes");
 }
 
+/* Wrapped prose, verses and Markdown's soft line ends are no lists. */
+static void each_line_of_a_plain_list_is_a_sentence(void **state)
+{
+    (void)state;
+    expect_sentences("Rent April 900 euros\nRent May 950 euros\nWater 80 euros",
+                     "Rent April 900 euros|Rent May 950 euros|Water 80 euros");
+    expect_sentences("From: Anna\nTo: Bert\n\nThe kiln is\nBuilt of brick.",
+                     "From: Anna|To: Bert|The kiln is\nBuilt of brick.");
+    expect_sentences("A furnace that is never let out\nand burns for years",
+                     "A furnace that is never let out\nand burns for years");
+    expect_sentences("The sea is calm to-night,\nThe tide is full",
+                     "The sea is calm to-night,\nThe tide is full");
+}
+
 static void a_sentence_without_end_is_cut_at_whole_characters(void **state)
 {
     (void)state;
@@ -240,6 +254,7 @@ int main(void)
         cmocka_unit_test(abbreviations_initials_and_numbers_do_not_end_sentences),
         cmocka_unit_test(wide_stops_end_sentences_without_a_blank),
         cmocka_unit_test(list_items_are_sentences),
+        cmocka_unit_test(each_line_of_a_plain_list_is_a_sentence),
         cmocka_unit_test(a_sentence_without_end_is_cut_at_whole_characters),
         cmocka_unit_test(bullets_and_numbers_before_a_sentence_are_told_from_its_words),
         cmocka_unit_test(markdown_headings_nest_by_their_marks),

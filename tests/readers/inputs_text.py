@@ -11,6 +11,19 @@ from inputs import case, described, dice, in_order, put, refused, run, text
 PROSE = "The glassmaker melts sand with soda and lime, and the furnace is never let out. "
 
 
+@case("", "frames drawn around plain text are no words of it, and every byte keeps its place; tables keep their bars")
+def frames():
+    framed = ("Glass is made of sand.\n\n" + "*" * 40 + "\n" + "*" + " " * 38 + "*\n*  The oven burns for years.  " +
+              " " * 9 + "*\n*  Nobody lets it out.  " + " " * 15 + "*\n" + "*" * 40 + "\n\n| a | b |\n| 1 | 2 |\n| 3 | 4 |\n")
+    put("framed", framed)
+    got = text("framed").out
+    assert len(got) == len(framed) and got.index("The oven") == framed.index("The oven"), got
+    assert "*" not in got and "| a | b |\n| 1 | 2 |\n| 3 | 4 |" in got, got
+    listed = "* one thing *\n* another *\n"
+    put("listed", listed)
+    assert text("listed").out == listed
+
+
 @case(28, "of HTML scripts, styles, templates and hidden elements go, blocks break lines, headings are sections")
 def html():
     put("page.html", """<!DOCTYPE html><html><head><title>On glass</title><style>p { color: red }</style>
