@@ -319,6 +319,19 @@ static ll_status load_feed_forward(struct loader *l, int i)
     return load_linear(l, REQUIRED, i, "ffn_down", h->width, ffn, &layer->down);
 }
 
+/* One tensor for each expert, in place of one for all. */
+static ll_status refuse_single_experts(struct loader *l, int i)
+{
+    struct tensor_name name = name_of(i, "ffn_up.0", "weight");
+    if (gguf_tensor_index(l->gguf, name.text) == SIZE_MAX)
+        return LL_OK;
+    return error_set(
+        l->error, LL_UNSUPPORTED, "model",
+        "every expert is a tensor of its own (%s), as files had it before April 2024; take a newer file "
+        "of this model, or convert its Hugging Face folder again",
+        name.text);
+}
+
 static ll_status load_experts(struct loader *l, int i)
 {
     if (l->backend && !l->backend->table->experts)
@@ -328,6 +341,7 @@ static ll_status load_experts(struct loader *l, int i)
     const struct model_hparams *h = l->hparams;
     struct layer_params *layer = &l->params->layer[i];
     int64_t ffn = h->layer[i].ffn, n = h->experts;
+    LL_TRY(refuse_single_experts(l, i));
     LL_TRY(load_matrix(l, REQUIRED, name_of(i, "ffn_gate_inp", "weight").text, n, h->width, &layer->router));
     LL_TRY(load_stack(l, REQUIRED, name_of(i, "ffn_gate_exps", "weight").text, n, ffn, h->width,
                       &layer->gate_experts));
@@ -482,8 +496,7 @@ static ll_status refuse_unused(struct loader *l)
     for (size_t i = 0; i < gguf_tensor_count(l->gguf); i++) {
         const char *name = gguf_tensor_at(l->gguf, i)->name;
         /* Divisors of angles are idle where another scaling, or an adapter's slopes, take their place. */
-        bool idle =
-            strncmp(name, "rope_", 5) == 0 && (l->hparams->slopes || !l->hparams->rotary[0].divided);
+        bool idle = strncmp(name, "rope_", 5) == 0 && (l->hparams->slopes || !l->hparams->rotary[0].divided);
         if (!l->used[i] && !idle && !harmless(name))
             return error_set(l->error, LL_UNSUPPORTED, "model",
                              "the tensor %s has no place in architecture %s as this version knows it", name,

@@ -345,7 +345,7 @@ static ll_status repeat(struct parser *p, struct sequence *s, size_t from, uint3
         item = s->items[from];
     } else { /* the repeated becomes a rule of its own, so that repetitions of repetitions only add up */
         LL_TRY(new_rule(p, NULL, 0, &rule));
-        LL_TRY(grammar_add(&p->build, rule, s->items + from, s->count - from));
+        LL_TRY(grammar_add(&p->build, rule, s->count > from ? s->items + from : NULL, s->count - from));
         item = rule_item(rule);
     }
     s->count = from;

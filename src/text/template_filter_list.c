@@ -158,7 +158,8 @@ FILTER(filter_join)
 static struct arguments without(const struct arguments *arguments, size_t drop)
 {
     struct arguments rest = *arguments;
-    rest.items += drop;
+    if (drop > 0) /* there may be none at all */
+        rest.items += drop;
     rest.count -= drop;
     return rest;
 }

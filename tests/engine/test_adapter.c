@@ -63,11 +63,26 @@ struct made {
     size_t kept_count;
 };
 
+/* A vector's file, or, with a slash, a folder converted to F32. */
+static const char *base_of(const char *model)
+{
+    ll_error error;
+    char from[PATH], *end;
+    if (!strchr(model, '/'))
+        return vector_model(model);
+    snprintf(from, sizeof from, "%s", vector_model(model));
+    end = strrchr(from, '.');
+    *end = '\0';
+    if (ll_model_quantize(from, path_of("converted.gguf"), "F32", NULL, &error) != LL_OK)
+        fail_msg("%s", error.text);
+    return path_of("converted.gguf");
+}
+
 static struct made begin(const char *model, const char *architecture)
 {
     struct made made = {0};
     ll_error error;
-    if (gguf_open(vector_model(model), &made.base, &error) != LL_OK)
+    if (gguf_open(base_of(model), &made.base, &error) != LL_OK)
         fail_msg("%s", error.text);
     made.merged = malloc(gguf_file_bytes(made.base));
     memcpy(made.merged, gguf_bytes(made.base), gguf_file_bytes(made.base));
@@ -148,9 +163,9 @@ static void make_all(const char *model, const char *architecture, float given, c
     gguf_writer_f32(made.writer, "adapter.lora.alpha", alpha);
     for (size_t i = 0; i < gguf_tensor_count(made.base); i++) {
         const struct gguf_tensor *tensor = gguf_tensor_at(made.base, i);
-        if ((strncmp(tensor->name, "token_embd", 10) == 0 && tensor->dims == 2) ||
-            strncmp(tensor->name, "rope_", 5) == 0)
-            continue;
+        if ((strncmp(tensor->name, "token_embd", 10) == 0 && tensor->dims == 2) || tensor->dims == 3 ||
+            strncmp(tensor->name, "rope_", 5) == 0 || strstr(tensor->name, "ffn_gate_inp"))
+            continue; /* of a mixture: neither the experts nor what chooses among them */
         if (tensor->dims == 2)
             add_matrix(&made, tensor, (double)given * (double)alpha / RANK);
         else
@@ -219,10 +234,8 @@ static double distance(ll_model *one, ll_model *two)
 
 static const struct family {
     const char *model, *architecture;
-} families[] = {{"llama-grouped", "llama"},
-                {"gemma3-window", "gemma3"},
-                {"bloom-6-heads", "bloom"},
-                {"phi3-short", "phi3"},
+} families[] = {{"llama-grouped", "llama"},    {"gemma3-window", "gemma3"}, {"bloom-6-heads", "bloom"},
+                {"phi3-short", "phi3"},        {"hf/mixtral", "llama"},     {"hf/qwen3moe", "qwen3moe"},
                 {"falcon-two-norms", "falcon"}};
 enum { FAMILIES = sizeof families / sizeof families[0] };
 
@@ -235,10 +248,9 @@ static void an_adapted_model_equals_the_merged_one_in_every_family_and_on_every_
         make_all(families[i].model, families[i].architecture, scale, "adapter.gguf");
         for (size_t d = 0; d < 2; d++) {
             ll_engine *engine = tiny_engine(devices[d]);
-            ll_model *adapted =
-                opened(engine, vector_model(families[i].model), path_of("adapter.gguf"), scale);
+            ll_model *adapted = opened(engine, base_of(families[i].model), path_of("adapter.gguf"), scale);
             ll_model *merged = opened(engine, path_of("merged.gguf"), NULL, 1.0f);
-            ll_model *plain = opened(engine, vector_model(families[i].model), NULL, 1.0f);
+            ll_model *plain = opened(engine, base_of(families[i].model), NULL, 1.0f);
             double near = distance(adapted, merged), far = distance(adapted, plain);
             printf("# %s on %s: within %.1e of merged, %.1e of plain\n", families[i].model, devices[d], near,
                    far);
@@ -403,6 +415,9 @@ static void what_does_not_fit_is_refused_by_file_and_tensor(void **state)
     expect_refused(engine, "table.gguf", 1.0f, "token_embd.weight");
     make_odd("nothing.gguf", "blk.77.ffn_up.weight", info.width, 7, false);
     expect_refused(engine, "nothing.gguf", 1.0f, "blk.77");
+    make_odd("router.gguf", "blk.0.ffn_gate_inp.weight", 32, 5, false);
+    assert_int_equal(open_with(engine, base_of("hf/mixtral"), path_of("router.gguf"), 1.0f, &model, NULL),
+                     LL_UNSUPPORTED);
     make_slopes("slopes.gguf", 9, 0.25f);
     expect_refused(engine, "slopes.gguf", 1.0f, "heads in all");
     write_file(path_of("text.gguf"), "no model", 8);

@@ -22,7 +22,7 @@ static void walk_values(const struct gguf *gguf, const uint8_t *data, size_t siz
             else if (value->type == GGUF_STRING)
                 text = gguf_value_text(value);
             else
-                (void)(gguf_array_int(value, k) + (int64_t)(gguf_array_float(value, k) > 0));
+                (void)((uint64_t)gguf_array_int(value, k) + (gguf_array_float(value, k) > 0));
             inside(data, size, text.text, text.length);
         }
     }

@@ -120,6 +120,27 @@ static void a_device_without_mixtures_of_experts_says_so(void **state)
     strbuf_fini(&file);
 }
 
+static void experts_that_are_tensors_of_their_own_are_refused_in_a_sentence(void **state)
+{
+    struct strbuf file = good_file("llama");
+    struct backend_options options = {.threads = 1};
+    struct loaded loaded = {0};
+    ll_error error = {0};
+    (void)state;
+    rename_text(&file, "blk.0.ffn_gate.weight", "blk.0.ffn_up.0.weight");
+    assert_int_equal(reference_backend.open(&options, &loaded.backend, &error), LL_OK);
+    assert_int_equal(gguf_open_memory(file.text, file.length, &loaded.gguf, &error), LL_OK);
+    assert_int_equal(hparams_read(loaded.gguf, &loaded.hparams, &error), LL_OK);
+    loaded.hparams.experts = 2;
+    assert_int_equal(
+        params_load(loaded.gguf, NULL, loaded.backend, &loaded.hparams, NULL, &loaded.params, &error),
+        LL_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "blk.0.ffn_up.0.weight"));
+    assert_non_null(strstr(error.text, "convert its Hugging Face folder again"));
+    unload(&loaded);
+    strbuf_fini(&file);
+}
+
 static void an_unknown_architecture_is_named_with_those_that_run(void **state)
 {
     (void)state;
@@ -276,6 +297,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_file_of_each_family_loads),
         cmocka_unit_test(a_device_without_mixtures_of_experts_says_so),
+        cmocka_unit_test(experts_that_are_tensors_of_their_own_are_refused_in_a_sentence),
         cmocka_unit_test(an_unknown_architecture_is_named_with_those_that_run),
         cmocka_unit_test(sizes_out_of_range_are_refused_by_key),
         cmocka_unit_test(more_layers_than_tensors_name_the_first_missing_one),
