@@ -132,8 +132,9 @@ static void experts_that_are_tensors_of_their_own_are_refused_in_a_sentence(void
     assert_int_equal(gguf_open_memory(file.text, file.length, &loaded.gguf, &error), LL_OK);
     assert_int_equal(hparams_read(loaded.gguf, &loaded.hparams, &error), LL_OK);
     loaded.hparams.experts = 2;
+    struct backend_split split = split_none(loaded.backend);
     assert_int_equal(
-        params_load(loaded.gguf, NULL, loaded.backend, &loaded.hparams, NULL, &loaded.params, &error),
+        params_load(loaded.gguf, NULL, &split, &loaded.hparams, NULL, &loaded.params, &error),
         LL_UNSUPPORTED);
     assert_non_null(strstr(error.text, "blk.0.ffn_up.0.weight"));
     assert_non_null(strstr(error.text, "convert its Hugging Face folder again"));
