@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "readers/ignored.h"
 #include "readers/package.h"
 
 enum { LOOK = 8192 };
@@ -68,17 +69,11 @@ static ll_status collect(void *user, struct package_member *member)
     return LL_OK;
 }
 
-/* As a walk through folders would meet them: whatever stands in a folder stays together. */
 static int compare_members(const void *a, const void *b)
 {
     const struct package_member *x = a, *y = b;
-    const unsigned char *s = (const unsigned char *)x->name, *t = (const unsigned char *)y->name;
-    while (*s && *s == *t) {
-        s++;
-        t++;
-    }
-    int left = *s == '/' ? 1 : *s, right = *t == '/' ? 1 : *t;
-    return left != right ? left - right : (x->place > y->place) - (x->place < y->place);
+    int names = ignored_compare(x->name, y->name);
+    return names ? names : (x->place > y->place) - (x->place < y->place);
 }
 
 static ll_status read_one(struct unpacking *u, struct package_member *member)
@@ -101,6 +96,23 @@ static ll_status read_one(struct unpacking *u, struct package_member *member)
     return status;
 }
 
+static ll_status read_members(struct unpacking *u)
+{
+    struct package *package = &u->package;
+    struct ignored ignored;
+    ll_status status = ignored_open(package->members, package->count, &ignored)
+                           ? LL_OK
+                           : error_nomem(u->input->error, "archive", package->count);
+    for (size_t i = 0; i < package->count && status == LL_OK; i++) {
+        if (ignored_holds(&ignored, package->members[i].name))
+            u->sieve.ignored++;
+        else
+            status = read_one(u, &package->members[i]);
+    }
+    ignored_fini(&ignored);
+    return status;
+}
+
 ll_status archive_read_all(struct source_call *call, const struct input *input, const char *path)
 {
     struct unpacking u = {.call = call, .input = input, .path = path};
@@ -109,8 +121,8 @@ ll_status archive_read_all(struct source_call *call, const struct input *input, 
     ll_status status = package_walk(input, wants, collect, &u);
     if (u.package.count)
         qsort(u.package.members, u.package.count, sizeof *u.package.members, compare_members);
-    for (size_t i = 0; i < u.package.count && status == LL_OK; i++)
-        status = read_one(&u, &u.package.members[i]);
+    if (status == LL_OK)
+        status = read_members(&u);
     package_fini(&u.package);
     sieve_report(&u.sieve, input->reading->name, call->notes);
     if (status != LL_OK || call->taken > before)

@@ -235,7 +235,7 @@ enum kind kind_of_text(const char *text, size_t length, const char *name)
         return KIND_JSON;
     if (kind_is_markdown(text, length))
         return KIND_MARKDOWN;
-    if (log_is_plausible(text, look))
+    if (log_is_plausible(text, look, kind_name_ends(name, ".log")))
         return KIND_LOG;
     if (kind_name_ends(name, ".csv .tsv") ||
         (!kind_name_ends(name, ".md .txt") && table_is_plausible(text, look)))

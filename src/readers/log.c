@@ -320,7 +320,7 @@ static bool is_stamped(const char *line, size_t length)
     return false;
 }
 
-bool log_is_plausible(const char *text, size_t length)
+bool log_is_plausible(const char *text, size_t length, bool named)
 {
     size_t lines = 0, stamped = 0;
     for (size_t at = 0, end; at < length && lines < 200; at = end + 1) {
@@ -331,5 +331,5 @@ bool log_is_plausible(const char *text, size_t length)
         lines++;
         stamped += is_stamped(text + at, end - at);
     }
-    return lines >= 8 && stamped * 4 >= lines * 3;
+    return lines >= (named ? 2 : 8) && stamped * 4 >= lines * 3;
 }

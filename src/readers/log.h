@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-bool log_is_plausible(const char *text, size_t length);
+/* named: the file is called a log, so that two lines will do. */
+bool log_is_plausible(const char *text, size_t length, bool named);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
-enum { LONGEST = 64 }; /* bytes of a folded word that count */
+enum { LONGEST = 64 /* bytes of a folded word that count */, LONGEST_COMMON = 16 };
 
 /* ---- characters ------------------------------------------------------------------------------ */
 
@@ -42,28 +42,38 @@ static int32_t to_lower(int32_t c)
 
 /* ---- endings and common words ---------------------------------------------------------------- */
 
-static const char common_words[] = " a about above after again against all also although am among an and "
-                                   "another any are as at be because been "
-                                   "before being below between both but by can cannot could did do does "
-                                   "doing down during each either else ever "
-                                   "every few for from further had has have having he her here hers him his "
-                                   "how however i if in into is it its "
-                                   "itself just let may me might more most must my no nor not now of off on "
-                                   "once one only or other our out over "
-                                   "own per same shall she should since so some such than that the their "
-                                   "them then there these they this those "
-                                   "though through thus to too under until up upon us very was we were what "
-                                   "when where whether which while who "
-                                   "whom whose why will with within without would yes yet you your said says "
-                                   "say unto thou thee thy hath ye der "
-                                   "die das und ist nicht ein eine zu den von mit le la les de des et un une "
-                                   "du est que dans pour el los las y en "
-                                   "por con ";
+static const char common_words[] =
+    " a about above after again against all also although am among an and "
+    "another any are as at be because been "
+    "before being below between both but by can cannot could did do does "
+    "doing down during each either else ever "
+    "every few for from further had has have having he her here hers him his "
+    "how however i if in into is it its "
+    "itself just let may me might more most must my no nor not now of off on "
+    "once one only or other our out over "
+    "own per same shall she should since so some such than that the their "
+    "them then there these they this those "
+    "though through thus to too under until up upon us very was we were what "
+    "when where whether which while who "
+    "whom whose why will with within without would yes yet you your said says "
+    "say unto thou thee thy hath ye der "
+    "die das und ist nicht ein eine zu den von mit le la les de des et un une "
+    "du est que dans pour el los las y en "
+    "por con "
+    /* what questions begin with, and small words, in other languages */
+    "wann wo wer wie was warum wieso wieviel welche welcher welches wem wen viele vielen wurde wurden hat "
+    "haben "
+    "quand où qui comment combien pourquoi quel quelle quels quelles "
+    "cuándo dónde quién cómo cuánto cuántos qué cuál "
+    "quando dove chi quanto quanti perché il lo gli che di da "
+    "quem onde quantos os da do em um uma "
+    "когда где кто что как почему сколько какой какая какие и в на не с по из для "
+    "متى أين من كيف لماذا كم ما ماذا هل في على إلى عن هو هي هذا هذه التي الذي و عدد ";
 
 static bool is_common(const char *word, size_t length)
 {
     char padded[LONGEST + 3];
-    if (length > 12)
+    if (length > LONGEST_COMMON)
         return false;
     padded[0] = ' ';
     memcpy(padded + 1, word, length);

@@ -339,6 +339,32 @@ static void scripts_without_blanks_are_searched_too(void **state)
     drop(&a);
 }
 
+/* "Wann", "когда", "متى": what is asked with, and not what is asked for. */
+static void question_words_of_other_languages_need_not_stand_in_the_text(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *question, *answer;
+    } pairs[] = {
+        {"Wann wurde der Ofen gebaut?", "Der Ofen wurde 1903 am Fluss gebaut."},
+        {"Quand le four a été construit?", "Le four a été construit en 1904 au bord du lac."},
+        {"¿Cuándo se construyó el horno?", "Se construyó el horno en 1905 junto al puerto."},
+        {"Когда построен дом?", "Дом построен в 1910 году у реки."},
+        {"متى بني المصنع؟", "بني المصنع في سنة ١٩٠٣ على ضفة النهر."},
+    };
+    struct strbuf text = {0};
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
+        strbuf_printf(&text, "%s\n\n", pairs[i].answer);
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        struct asked a = {.toy.answer = say_nothing, .document = make_document(text.text)};
+        ask(&a, pairs[i].question, NULL);
+        if (!a.info.found || !strstr(ll_answer_text(a.answer, NULL), pairs[i].answer))
+            fail_msg("%s: %s", pairs[i].question, ll_answer_text(a.answer, NULL));
+        drop(&a);
+    }
+    strbuf_fini(&text);
+}
+
 /* ---- passages and the index ------------------------------------------------------------------ */
 
 static void passages_own_every_sentence_once(void **state)
@@ -401,6 +427,7 @@ int main(void)
         cmocka_unit_test(without_a_model_the_best_sentences_are_quoted),
         cmocka_unit_test(hostile_questions_end_in_an_answer_or_a_sentence),
         cmocka_unit_test(empty_and_endless_questions_are_refused),
+        cmocka_unit_test(question_words_of_other_languages_need_not_stand_in_the_text),
         cmocka_unit_test(scripts_without_blanks_are_searched_too),
         cmocka_unit_test(passages_own_every_sentence_once),
         cmocka_unit_test(the_index_finds_by_stem_and_ranks_rare_words_first),

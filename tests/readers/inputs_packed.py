@@ -237,6 +237,29 @@ def folder():
     assert "def melt(sand)" in titles and "class Oven" in titles and "static int melt(int sand)" in titles, titles
 
 
+@case(38, "an archive's own .gitignore files hold in it as they do in the folder that it was made of")
+def ignored_in_archives():
+    files = {".gitignore": "*.secret\nbuild/\n/top.txt\n", "a.txt": "one", "b.secret": "gone one", "top.txt": "gone two",
+             "build/o.txt": "gone three", "-x/c.secret": "gone four", "-x/d.txt": "two", "sub/.gitignore": "!kept.secret\n",
+             "sub/kept.secret": "three", "sub/top.txt": "four", "sub/e.secret": "gone five", "sub/build/k/p.txt": "gone six",
+             "subway/q.secret": "gone seven", "subway/r.txt": "five"}
+    for prefix in ("", "p/"):
+        order = list(files)
+        dice.shuffle(order)
+        with zipfile.ZipFile("files.zip", "w") as packed:
+            for name in order:
+                packed.writestr(prefix + name, files[name])
+        with tarfile.open("files.tar.gz", "w:gz") as packed:
+            for name in order:
+                entry = tarfile.TarInfo(prefix + name)
+                entry.size = len(files[name])
+                packed.addfile(entry, io.BytesIO(files[name].encode()))
+        for archive in ("files.zip", "files.tar.gz"):
+            got = text(archive)
+            in_order(got.out, "two", "one", "three", "four", "five")
+            assert "gone" not in got.out and "left out 7 entries that .gitignore names" in got.err, got
+
+
 @case(39, "one bad file in a folder is skipped by name and counted, and the rest is read; exit code 3")
 def bad_file():
     put("d/good.txt", PROSE)

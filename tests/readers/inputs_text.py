@@ -217,6 +217,14 @@ def log():
     assert len(text("--kind", "text", "app.log").out) == os.path.getsize("app.log")
 
 
+@case(44, "a log of five lines is one when it is called so, and its error is told of")
+def short_log():
+    put("short.log", "2026-03-01 10:00:00 INFO start\n2026-03-01 10:00:01 INFO user u1 logged in\n"
+        "2026-03-01 10:00:02 INFO user u2 logged in\n2026-03-01 10:00:04 ERROR disk full\n2026-03-01 10:00:06 INFO stop\n")
+    assert described("short.log")["kind"] == "log"
+    assert "ERROR disk full" in run("sum", "--method", "extractive", "short.log").out
+
+
 @case(44, "errors of a log are never folded for a number that differs, only where all but the time is the same")
 def log_errors():
     lines, differing, same = [], [], []
