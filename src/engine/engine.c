@@ -34,7 +34,6 @@ struct ll_engine {
     struct machine machine;
     uint64_t resident_file; /* pages of files that were in memory before any model: the program's own */
     uint64_t limit;  /* of ours; 0: none */
-    uint64_t growth; /* bytes that may be touched before memory is looked at again; under the lock */
     bool warned;     /* that memory runs short; under the lock */
     struct backend_memory_use running_short; /* what is to be said of it once unlocked; total 0: nothing */
     struct nvml *nvml;                       /* NULL: the CPU, or no such library */
@@ -255,26 +254,20 @@ static void warn_when_short(ll_engine *engine, const struct backend_memory_use *
 
 ll_status engine_check_growth(ll_engine *engine, uint64_t bytes, ll_error *error)
 {
-    enum { SPARE = 32 << 20, STRIDE = 64 << 20 };
+    enum { SPARE = 32 << 20 };
     const struct backend *host = engine_second(engine), *backend = host ? host : engine->devices.backend;
     struct backend_memory_use use = {0};
-    if (!backend->host_memory) /* a device gives what it promises */
+    if (!backend->host_memory || bytes == 0) /* a device gives what it promises */
         return LL_OK;
-    if (bytes <= engine->growth) {
-        engine->growth -= bytes;
-        return LL_OK;
-    }
     /* The pool was counted against the engine's own limit when it was made; here it is the system's turn. */
     backend->table->memory_use(backend, &use);
     uint64_t room = minus(use.free, (uint64_t)atomic_load(&engine->mapped.now));
-    engine->growth = 0;
     if (bytes + SPARE > room)
         return error_set(error, LL_NOMEM, "memory",
                          "the next tokens need %.1f MiB for keys and values and %.1f MiB are free: other "
                          "programs have taken the rest; close some, or use a smaller context",
                          (double)bytes / 1048576.0, (double)room / 1048576.0);
     warn_when_short(engine, &use);
-    engine->growth = minus(room - SPARE < STRIDE ? room - SPARE : STRIDE, bytes);
     return LL_OK;
 }
 

@@ -30,8 +30,8 @@ void engine_count_idle_scratch(ll_engine *engine, bool host, int64_t bytes);
 uint64_t engine_room(ll_engine *engine, const struct backend *backend);
 /* Before keys are written to memory that has only been promised so far (the host's is given page by page):
  * LL_NOMEM when another program has taken it meanwhile. Warns once when memory runs short, through the
- * log when the lock is put down. Reads the system's figures every few megabytes, not every time. Under the
- * engine's lock. */
+ * log when the lock is put down. Reads the system's figures anew, some 20 microseconds for a block of keys.
+ * Under the engine's lock. */
 ll_status engine_check_growth(ll_engine *engine, uint64_t bytes, ll_error *error);
 /* Logits kept for callers, outside the backend's memory; negative when they are freed. */
 void engine_count_logits(ll_engine *engine, int64_t bytes);

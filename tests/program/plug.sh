@@ -107,6 +107,73 @@ else
     tap_skip "with what would fit in it" "no control group can be made here"
 fi
 
+# ---- a neighbour in the container takes what a conversation was promised, and gives it back ----
+# A token of this model takes half a MiB of keys and values in F32.
+wait_for() # SECONDS CONDITION…: at the most so long
+{
+    tries=$(($1 * 10))
+    shift
+    while [ $tries -gt 0 ] && ! "$@"; do
+        tries=$((tries - 1))
+        sleep 0.1
+    done
+}
+answered() # BYTES: more than so many have come
+{
+    [ "$(wc -c < answers)" -gt "$1" ]
+}
+is_told() { grep -q 'other programs' told; }
+holds_it() { [ "$(awk '/^VmRSS/ { print $2 }' "/proc/$neighbour/status")" -gt $((size / 1024)) ]; }
+usage() { cat "$group/memory.usage_in_bytes" "$group/memory.current" 2> /dev/null; }
+room=$((512 << 20))
+case ${ll_sanitizers-} in
+'') make_group $room && eaten=1 || eaten=0 ;;
+*) eaten=0 ;;
+esac
+if [ $eaten -eq 1 ]; then
+    toy wide llama layers=16 width=64 heads=32 kv_heads=32 head_dim=128 context=4096
+    mkfifo said plate
+    : > answers
+    : > told
+    inside longleaf chat -m wide --kv f32 -c 512 -n 3 -t 2 --plain < said > answers 2> told &
+    talker=$!
+    exec 8> said
+    echo "hello" >&8
+    wait_for 60 answered 0
+    size=$((room - $(usage) - (48 << 20)))
+    sh -c 'echo $$ > "$1/cgroup.procs"; exec dd if=/dev/zero of=plate bs="$2" count=1' sh "$group" $size 2> /dev/null &
+    neighbour=$!
+    exec 9<> plate
+    wait_for 60 holds_it
+    i=0
+    while [ $i -lt 6 ]; do
+        i=$((i + 1))
+        printf 'the keeper of lamp %d saw ships. ' $i
+    done >&8
+    echo >&8
+    wait_for 60 is_told
+    holds told "other programs have taken the rest" "what a neighbour took is noticed before it is needed"
+    kill -KILL $neighbour
+    wait $neighbour 2> /dev/null
+    before=$(wc -c < answers)
+    echo "and now" >&8
+    wait_for 60 answered "$before"
+    answered "$before"
+    tap_case $? "the conversation goes on when the memory is back"
+    exec 8>&- 9>&-
+    wait $talker
+    is $? 4 "its exit code tells of the message that found no memory"
+    longleaf log --csv > rows.csv
+    is "$(tail -n 1 rows.csv | cut -d, -f33)" "no memory" "and so does the log"
+    rmdir "$group"
+else
+    for name in "what a neighbour took is noticed before it is needed" \
+        "the conversation goes on when the memory is back" \
+        "its exit code tells of the message that found no memory" "and so does the log"; do
+        tap_skip "$name" "no control group can be made here"
+    done
+fi
+
 # ---- a state folder on a file system without room, which no limit of a process stands for ----
 mkdir -p full
 if mount -t tmpfs -o size=64k none full 2> /dev/null; then
