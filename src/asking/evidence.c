@@ -189,8 +189,9 @@ static void put_missing(const struct evidence_job *job, const struct question_wo
 
 static const char *wanted_kind(const struct question *q)
 {
-    return q->wants == WANTS_NAME  ? "a name is asked for, and the sentences that fit hold none"
-           : q->wants == WANTS_AGE ? "an age is asked for, and no sentence that fits tells one"
+    return q->wants == WANTS_NAME    ? "a name is asked for, and the sentences that fit hold none"
+           : q->wants == WANTS_PLACE ? "a place is asked for, and the sentences that fit hold none"
+           : q->wants == WANTS_AGE   ? "an age is asked for, and no sentence that fits tells one"
                                    : "a number or a time is asked for, and the sentences that fit hold none";
 }
 

@@ -40,16 +40,18 @@ static enum question_wants find_wants(const char *text, size_t length)
         " what share ",    " what number ",    " what time ",     " what price ", " what age ",
         " at what age ",   " in what year ",   " what distance ", " what speed ", " what temperature ",
         " which century ", " what the price ", " what day ",      " how late ",   " how early "};
-    static const char *const names[] = {" who ",        " whose ",         " whom ",        " which city ",
-                                        " which town ", " which person ",  " what city ",   " what town ",
-                                        " where ",      " which country ", " what country "};
+    static const char *const names[] = {" who ",           " whose ",        " whom ",      " which city ",
+                                        " which town ",    " which person ", " what city ", " what town ",
+                                        " which country ", " what country "};
     char folded[1024];
     fold(text, length, folded, sizeof folded);
     if (strstr(folded, " how old ") || strstr(folded, " what age "))
         return WANTS_AGE;
     if (holds_any(folded, numbers, sizeof numbers / sizeof numbers[0]))
         return WANTS_NUMBER;
-    return holds_any(folded, names, sizeof names / sizeof names[0]) ? WANTS_NAME : WANTS_ANYTHING;
+    if (holds_any(folded, names, sizeof names / sizeof names[0]))
+        return WANTS_NAME;
+    return strstr(folded, " where ") ? WANTS_PLACE : WANTS_ANYTHING;
 }
 
 static bool is_among(const char *text, size_t length, const char *const *words)
@@ -233,6 +235,27 @@ static bool tells_age(const char *text, size_t length)
     return false;
 }
 
+/* "behind the barn": a place need not have a name. What the question names itself is no answer. */
+static bool tells_place(const struct question *q, const char *text, size_t length)
+{
+    static const char *const before[] = {"in",      "at",       "on",     "under",   "behind", "near",
+                                         "beside",  "between",  "inside", "outside", "above",  "below",
+                                         "beneath", "along",    "across", "into",    "onto",   "from",
+                                         "around",  "opposite", "within", NULL};
+    struct words walk = words_of(text, length);
+    struct word word;
+    bool place = false;
+    while (words_next(&walk, &word)) {
+        if (is_among(text + word.first, word.last - word.first, before))
+            place = true;
+        else if (!word.common && place && !word.number && !question_holds(q, &word))
+            return true;
+        else if (!word.common)
+            place = false;
+    }
+    return false;
+}
+
 bool question_answered(const struct question *q, const char *text, size_t length, const char *path)
 {
     struct words walk = words_of(text, length);
@@ -241,12 +264,15 @@ bool question_answered(const struct question *q, const char *text, size_t length
         return true;
     if (q->wants == WANTS_AGE && !tells_age(text, length) && !tells_age(path, strlen(path)))
         return false;
+    if (q->wants == WANTS_PLACE && tells_place(q, text, length))
+        return true;
+    bool name = q->wants == WANTS_NAME || q->wants == WANTS_PLACE;
     while (words_next(&walk, &word)) {
         if (question_holds(q, &word))
             continue;
-        if (q->wants != WANTS_NAME && (word.number || words_digit_of(word.exact)))
+        if (!name && (word.number || words_digit_of(word.exact)))
             return true;
-        if (q->wants == WANTS_NAME && word.capital && !word.common && !word.number)
+        if (name && word.capital && !word.common && !word.number)
             return true;
     }
     return false;

@@ -12,7 +12,7 @@
 
 enum { QUESTION_WORDS = 48, QUESTION_LIKE = 12 };
 
-enum question_wants { WANTS_ANYTHING, WANTS_NUMBER, WANTS_AGE, WANTS_NAME };
+enum question_wants { WANTS_ANYTHING, WANTS_NUMBER, WANTS_AGE, WANTS_NAME, WANTS_PLACE };
 
 struct question_word {
     uint64_t hash, exact;

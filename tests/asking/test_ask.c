@@ -339,6 +339,30 @@ static void scripts_without_blanks_are_searched_too(void **state)
     drop(&a);
 }
 
+static void a_place_need_not_have_a_name(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *question, *answer;
+    } pairs[] = {
+        {"Where does the old kiln stand?", "The old kiln stands behind the barn."},
+        {"Where are the accounts kept?", "Copies of the accounts are kept in a chest under the stairs."},
+        {"Where does the choir meet?", "The choir meets each spring in Oslo."},
+        {"Where is the pear tree?", NULL},
+    };
+    static const char text[] =
+        "The old kiln stands behind the barn. Copies of the accounts are kept in a chest under the "
+        "stairs.\n\nThe choir meets each spring in Oslo. The pear tree has borne no fruit.\n";
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        struct asked a = {.toy.answer = say_nothing, .document = make_document(text)};
+        ask(&a, pairs[i].question, NULL);
+        const char *said = ll_answer_text(a.answer, NULL);
+        if (a.info.found != (pairs[i].answer != NULL) || (pairs[i].answer && !strstr(said, pairs[i].answer)))
+            fail_msg("%s: %s", pairs[i].question, said);
+        drop(&a);
+    }
+}
+
 /* "Wann", "когда", "متى": what is asked with, and not what is asked for. */
 static void question_words_of_other_languages_need_not_stand_in_the_text(void **state)
 {
@@ -427,6 +451,7 @@ int main(void)
         cmocka_unit_test(without_a_model_the_best_sentences_are_quoted),
         cmocka_unit_test(hostile_questions_end_in_an_answer_or_a_sentence),
         cmocka_unit_test(empty_and_endless_questions_are_refused),
+        cmocka_unit_test(a_place_need_not_have_a_name),
         cmocka_unit_test(question_words_of_other_languages_need_not_stand_in_the_text),
         cmocka_unit_test(scripts_without_blanks_are_searched_too),
         cmocka_unit_test(passages_own_every_sentence_once),
