@@ -655,6 +655,7 @@ static void show_json(struct view *view, struct text *out)
     json_object_set_new(root, "windows", windows_json(view));
     json_object_set_new(root, "fits", fits_json(view));
     json_object_set_new(root, "placement", placement_json(view));
+    json_object_set_new(root, "runs_on_gpu", json_boolean(outlook_split_works(&view->info)));
     json_object_set_new(root, "split", outlook_split_json(view->outlook, view->info.layers));
     json_object_set_new(root, "tasks", tasks_json(view));
     json_object_set_new(root, "folk_rules", folk_json(view));

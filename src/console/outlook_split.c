@@ -40,10 +40,19 @@ static bool read_share(const struct outlook *outlook, size_t layers, size_t memo
            ll_blueprint_need(outlook->blueprint, &options, &ret->need, NULL) == LL_OK;
 }
 
+bool outlook_split_works(const ll_model_info *info)
+{
+    return info->experts == 0 && info->adapters == 0;
+}
+
 /* Memories to tell of: one nameless one where layers were asked for and a processor's memory is all there is.
  */
 static size_t count_shares(const struct outlook *outlook)
 {
+    ll_model_info info;
+    ll_blueprint_get_info(outlook->blueprint, &info);
+    if (!outlook_split_works(&info))
+        return 0;
     bool asked = outlook->gpu_layers != LL_GPU_LAYERS_AUTO;
     if (outlook->options.device != LL_CUDA || outlook->memory_count == 0)
         return asked ? 1 : 0;
@@ -104,6 +113,12 @@ static void show_columns(const struct share *share, struct text *out)
 
 void outlook_split_show(const struct outlook *outlook, size_t layers, struct text *out)
 {
+    ll_model_info info;
+    ll_blueprint_get_info(outlook->blueprint, &info);
+    bool asked = outlook->options.device == LL_CUDA || outlook->gpu_layers != LL_GPU_LAYERS_AUTO;
+    if (asked && !outlook_split_works(&info))
+        text_printf(out, "\nlongleaf runs %s on the processor only, whatever memory a GPU has.\n",
+                    info.experts ? "mixtures of experts" : "models with adapters");
     for (size_t i = 0; i < count_shares(outlook); i++) {
         bool tell;
         struct share share = share_at(outlook, layers, i, &tell);

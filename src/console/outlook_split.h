@@ -7,6 +7,8 @@
 
 #include "console/outlook.h"
 
+/* Whether layers of such a model run on a GPU at all. */
+bool outlook_split_works(const ll_model_info *info);
 /* For so many layers on the GPU as were asked for, else for each size of memory that does not hold the whole
  * model: nothing where all do, or where there is no GPU in question. */
 void outlook_split_show(const struct outlook *outlook, size_t layers, struct text *out);

@@ -57,6 +57,12 @@ is "$(at split.0.gpu_layers out)" 0 "gets no layer when it holds none"
 is "$(at split.1 out)" "" "and one that holds all needs no such row"
 ends 0 "a whole model has no such part" longleaf plan small --json
 is "$(at split out)" null "which is null"
+mkdir mixture
+echo '{"model_type":"mixtral","hidden_size":64,"intermediate_size":128,"num_hidden_layers":2,"num_attention_heads":4,"num_key_value_heads":2,"num_local_experts":4,"num_experts_per_tok":2,"vocab_size":300,"max_position_embeddings":2048}' > mixture/config.json
+ends 0 "a mixture of experts is planned" longleaf plan ./mixture --gpu-memory 8G
+holds out "mixtures of experts on the processor only" "and said not to run on a GPU"
+ends 0 "so it is in JSON" longleaf plan ./mixture --gpu-layers 1 --json
+is "$(at runs_on_gpu out)" false "that no GPU runs it"
 refused 2 "gpu-layers" "no number of layers is refused" longleaf plan small --gpu-layers some
 
 mkdir hf
