@@ -70,3 +70,10 @@ char *mem_copy_text(const char *text, size_t length)
     copy[length] = '\0';
     return copy;
 }
+
+int mem_compare(const void *a, size_t a_length, const void *b, size_t b_length)
+{
+    size_t both = a_length < b_length ? a_length : b_length;
+    int order = both ? memcmp(a, b, both) : 0;
+    return order ? order : (a_length > b_length) - (a_length < b_length);
+}

@@ -15,6 +15,8 @@ void *mem_aligned(size_t bytes, size_t alignment); /* alignment: a power of two 
 bool mem_grow(void **items, size_t *capacity, size_t need, size_t size);
 void mem_free(void *memory);
 char *mem_copy_text(const char *text, size_t length); /* NUL-terminated copy */
+/* Below, at or above 0 where a comes before, with or after b by its bytes; a beginning comes first. */
+int mem_compare(const void *a, size_t a_length, const void *b, size_t b_length);
 
 /* false when a*b (a+b) does not fit. */
 bool mem_multiply(uint64_t a, uint64_t b, uint64_t *ret);

@@ -305,10 +305,10 @@ ll_status ll_blueprint_place(const ll_blueprint *b, const ll_need_options *optio
     LL_TRY(make_request(b, options, &request, error));
     footprint_compute(&b->hparams, &b->inventory, b->vocabulary, &request, &need);
     struct spreading p = {.scratch = need.bytes[LL_SCRATCH],
-                        .program = need.bytes[LL_PROGRAM],
-                        .logits = need.bytes[LL_LOGITS],
-                        .blueprint = b,
-                        .request = &request};
+                          .program = need.bytes[LL_PROGRAM],
+                          .logits = need.bytes[LL_LOGITS],
+                          .blueprint = b,
+                          .request = &request};
     p.first = footprint_weights(&b->inventory.embedding, request.precision, request.device.kind);
     p.last = need.bytes[LL_LOGITS] +
              footprint_weights(&b->inventory.output, request.precision, request.device.kind);

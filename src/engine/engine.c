@@ -33,8 +33,8 @@ struct ll_engine {
     struct published activity; /* ll_activity; written under the lock */
     struct machine machine;
     uint64_t resident_file; /* pages of files that were in memory before any model: the program's own */
-    uint64_t limit;  /* of ours; 0: none */
-    bool warned;     /* that memory runs short; under the lock */
+    uint64_t limit;         /* of ours; 0: none */
+    bool warned;            /* that memory runs short; under the lock */
     struct backend_memory_use running_short; /* what is to be said of it once unlocked; total 0: nothing */
     struct nvml *nvml;                       /* NULL: the CPU, or no such library */
     const char *no_sensors;                  /* why; NULL: there are, or none are wanted */

@@ -11,15 +11,21 @@ enum { LONGEST_RULES = 1 << 20, LONGEST_PATH = 4096 };
 
 static const char rules_name[] = ".gitignore";
 
+/* By bytes, but a slash before all that a name may hold. */
+static int compare_paths(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    size_t both = a_length < b_length ? a_length : b_length;
+    for (size_t i = 0; i < both; i++) {
+        unsigned char s = (unsigned char)a[i], t = (unsigned char)b[i];
+        if (s != t)
+            return (s == '/' ? 1 : s) - (t == '/' ? 1 : t);
+    }
+    return (a_length > b_length) - (a_length < b_length);
+}
+
 int ignored_compare(const char *a, const char *b)
 {
-    const unsigned char *s = (const unsigned char *)a, *t = (const unsigned char *)b;
-    while (*s && *s == *t) {
-        s++;
-        t++;
-    }
-    int left = *s == '/' ? 1 : *s, right = *t == '/' ? 1 : *t;
-    return left - right;
+    return compare_paths(a, strlen(a), b, strlen(b));
 }
 
 /* Bytes of the folder and its slash. */
@@ -39,13 +45,7 @@ static bool is_rules(const struct package_member *member)
 static int compare_folders(const void *a, const void *b)
 {
     const struct ignored_folder *x = a, *y = b;
-    size_t both = x->length < y->length ? x->length : y->length;
-    for (size_t i = 0; i < both; i++) {
-        unsigned char s = (unsigned char)x->name[i], t = (unsigned char)y->name[i];
-        if (s != t)
-            return (s == '/' ? 1 : s) - (t == '/' ? 1 : t);
-    }
-    return (x->length > y->length) - (x->length < y->length);
+    return compare_paths(x->name, x->length, y->name, y->length);
 }
 
 static bool encloses(const struct ignored_folder *folder, const char *name)

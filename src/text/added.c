@@ -13,13 +13,8 @@
 static int by_bytes(const void *a, const void *b)
 {
     const struct added_token *left = a, *right = b;
-    size_t shorter = left->length < right->length ? left->length : right->length;
-    int order = memcmp(left->text, right->text, shorter);
-    if (order)
-        return order;
-    if (left->length != right->length)
-        return left->length < right->length ? -1 : 1;
-    return left->id < right->id ? -1 : left->id > right->id;
+    int order = mem_compare(left->text, left->length, right->text, right->length);
+    return order ? order : (left->id > right->id) - (left->id < right->id);
 }
 
 /* Control tokens print nothing, so they are searched by spelling; the others as they print. */

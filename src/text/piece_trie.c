@@ -23,13 +23,8 @@ struct range { /* pieces that go through a node */
 static int by_bytes(const void *a, const void *b)
 {
     const struct piece *left = a, *right = b;
-    size_t shorter = left->length < right->length ? left->length : right->length;
-    int order = memcmp(left->text, right->text, shorter);
-    if (order)
-        return order;
-    if (left->length != right->length)
-        return left->length < right->length ? -1 : 1;
-    return left->id < right->id ? -1 : left->id > right->id;
+    int order = mem_compare(left->text, left->length, right->text, right->length);
+    return order ? order : (left->id > right->id) - (left->id < right->id);
 }
 
 static size_t list_pieces(const struct vocab *vocab, struct piece *pieces)

@@ -224,4 +224,15 @@ static inline size_t random_bytes(char *text, size_t most)
     return used;
 }
 
+static inline void any_bytes_come_back(struct made *made, size_t rounds)
+{
+    opens(made);
+    for (size_t round = 0; round < rounds; round++) {
+        char text[160];
+        size_t length = random_bytes(text, sizeof text);
+        comes_back(made->tokenizer, text, length);
+    }
+    close_made(made);
+}
+
 #endif

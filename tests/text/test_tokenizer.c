@@ -287,12 +287,7 @@ static void any_bytes_come_back_from_byte_level_tokens(void **state)
     for (size_t rule = 0; rule < sizeof rules / sizeof *rules; rule++) {
         struct made made = bpe();
         made.pre = rules[rule];
-        opens(&made);
-        for (size_t round = 0; round < unit_rounds(400); round++) {
-            char text[160];
-            comes_back(made.tokenizer, text, random_bytes(text, sizeof text));
-        }
-        close_made(&made);
+        any_bytes_come_back(&made, unit_rounds(400));
     }
 }
 
@@ -300,13 +295,7 @@ static void any_bytes_come_back_from_sentencepiece_tokens(void **state)
 {
     (void)state;
     struct made made = spm();
-    opens(&made);
-    for (size_t round = 0; round < unit_rounds(1000); round++) {
-        char text[160];
-        size_t length = random_bytes(text, sizeof text);
-        comes_back(made.tokenizer, text, length);
-    }
-    close_made(&made);
+    any_bytes_come_back(&made, unit_rounds(1000));
 }
 
 static void bytes_that_no_token_spells_are_shown_as_broken(void **state)

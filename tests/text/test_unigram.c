@@ -165,13 +165,7 @@ static void any_bytes_come_back_from_unigram_pieces(void **state)
 {
     (void)state;
     struct made made = unigram();
-    opens(&made);
-    for (size_t round = 0; round < unit_rounds(1000); round++) {
-        char text[160];
-        size_t length = random_bytes(text, sizeof text);
-        comes_back(made.tokenizer, text, length);
-    }
-    close_made(&made);
+    any_bytes_come_back(&made, unit_rounds(1000));
 }
 
 static int seed(void **state)
